@@ -10,18 +10,18 @@ import {
   updateKnowledgeBase,
 } from '../services/ai/knowledge/knowledge-bases.ts'
 import { searchPassages, toPassage } from '../services/ai/search/search.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const aiKnowledge = {
   async listKnowledgeBases({ operation, principal, query }, { db }) {
-    const spaceId = await openSpace(db, { operation, principal }, query.project_id)
+    const spaceId = await openWorkspace(db, { operation, principal }, query.project_id)
     return { status: 200, body: await listKnowledgeBases(db, spaceId, query) }
   },
 
   async createKnowledgeBase({ operation, principal, body }, { db, events }) {
     requireValidChunking(body.chunking)
     return await db.transaction(async (tx) => {
-      await openSpace(tx, { operation, principal }, body.project_id, { lock: true })
+      await openWorkspace(tx, { operation, principal }, body.project_id, { lock: true })
       const created = await insertKnowledgeBase(tx, principal.userId, body)
       await events.emit(tx, 'knowledge_base.created', created, { userId: principal.userId })
       return { status: 201, body: created, headers: { location: `/v1/ai/knowledge/${created.id}` } }

@@ -10,14 +10,14 @@ import {
   toSession,
 } from '../services/ai/chat/sessions.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
-import { openSpace } from '../services/storage/quota.ts'
 import { requireModel } from '../services/ai/providers/providers.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const aiSessions = {
   async listSessions({ operation, principal, query }, { db }) {
     return {
       status: 200,
-      body: await listSessions(db, await openSpace(db, { operation, principal }, query.project_id), query),
+      body: await listSessions(db, await openWorkspace(db, { operation, principal }, query.project_id), query),
     }
   },
 
@@ -30,7 +30,7 @@ export const aiSessions = {
     } = body
     requireModel(providers, body.model)
     return await db.transaction(async (tx) => {
-      await openSpace(tx, { operation, principal }, projectId, { lock: true })
+      await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
       await requireKnowledgeBases(tx, principal, knowledgeBaseIds, projectId)
       const session = await insertSession(tx, {
         ...fields,

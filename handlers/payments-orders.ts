@@ -1,27 +1,21 @@
 // Orders: create, list, get and cancel; and their receipts.
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
-import {
-  findAuthorizedOrder,
-  insertOrder,
-  listOrders,
-  priceItems,
-  requireNotSubscriptionOrder,
-} from '../services/payments/orders.ts'
+import { findAuthorizedOrder, insertOrder, listOrders, priceItems, requireNotSubscriptionOrder } from '../services/payments/orders.ts'
 import { createReceipt } from '../services/payments/receipts/receipts.ts'
 import { cancelOrder, lockOrder } from '../services/payments/settle.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const paymentsOrders = {
   async listOrders({ operation, principal, query }, { db }) {
-    const workspaceId = await openSpace(db, { operation, principal }, query.project_id)
+    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
     return { status: 200, body: await listOrders(db, workspaceId, query) }
   },
 
   async createOrder({ operation, principal, body }, { db, events, gateways }) {
     const { project_id: projectId = null, items, metadata } = body
     return await db.transaction(async (tx) => {
-      await openSpace(tx, { operation, principal }, projectId, { lock: true })
+      await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
       const priced = await priceItems(tx, items)
       gateways.current.requireAmount(priced.total, priced.currency, 'items')
       const { userId: ownerId } = principal

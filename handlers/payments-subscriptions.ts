@@ -6,11 +6,11 @@ import {
   listSubscriptions,
   toSubscription,
 } from '../services/payments/subscriptions.ts'
-import { openSpace } from '../services/storage/quota.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const paymentsSubscriptions = {
   async listSubscriptions({ operation, principal, query }, { db }) {
-    const workspaceId = await openSpace(db, { operation, principal }, query.project_id)
+    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
     return { status: 200, body: await listSubscriptions(db, workspaceId, query) }
   },
 

@@ -1,12 +1,12 @@
-// Links to files: made, listed, revoked, and followed by whoever has one.
+// Handlers of file links.
 import { randomBytes } from 'node:crypto'
 import type { Handlers } from '../services/handler.ts'
 import { gone, notFound } from '../infra/errors.ts'
 import { newId, timeOf } from '../infra/ids.ts'
-import { bytesOf } from '../services/storage/download.ts'
+import { toDownload } from '../services/storage/download.ts'
 import { openFile } from '../services/storage/files.ts'
 import {
-  countLink,
+  countLinkDownload,
   findByToken,
   findLink,
   insertLink,
@@ -28,13 +28,14 @@ export const storageLinks = {
       const file = await openFile(tx, request, { lock: true })
       const id = newId('lnk')
       const token = randomBytes(32).toString('base64url')
+      const createdAt = timeOf(id)
       const link = await insertLink(tx, file, {
         id,
         token,
         maxDownloads,
         createdBy: request.principal.userId,
-        createdAt: timeOf(id),
-        expiresAt: new Date(timeOf(id).getTime() + seconds * 1000),
+        createdAt,
+        expiresAt: new Date(createdAt.getTime() + seconds * 1000),
       })
       await events.emit(tx, 'file_link.created', link, { userId: file.owner_id })
       return {
@@ -66,18 +67,19 @@ export const storageLinks = {
     const found = await findByToken(db, token)
     if (found === null) throw notFound('link')
     const { link, file } = found
-    if (link.status !== 'active') throw over(link.status)
-    const begin = async (): Promise<void> => {
-      const status = await countLink(db, link.id)
+    if (link.status !== 'active') throw linkGone(link.status)
+    const onStart = async (): Promise<void> => {
+      const status = await countLinkDownload(db, link.id)
       if (status === null) throw notFound('link')
-      if (status !== 'active') throw over(status)
+      if (status !== 'active') throw linkGone(status)
       storage.countDownload(file.id)
     }
-    // A cache would give them uncounted.
-    return { status: 200, body: bytesOf(db, file, await storage.blobs(), query, { begin, cacheable: false }) }
+    // Not cacheable, because the server could not count downloads from a cache.
+    const options = { ...query, onStart, cacheable: false }
+    return { status: 200, body: toDownload(db, await storage.blobStore(), file, options) }
   },
 } satisfies Handlers<'storage-links'>
 
-function over(status: string): Error {
+function linkGone(status: string): Error {
   return gone(status, `The link is ${status.replace('_', ' ')}.`)
 }

@@ -1,73 +1,44 @@
-// Resumable uploads as tus 1.0.0 has them: begun, appended to, asked after and given up.
-import type { Handlers, HandlerServices } from '../services/handler.ts'
-import { ApiError, conflict, payloadTooLarge } from '../infra/errors.ts'
-import type { FilePart } from '../infra/contract/operation.ts'
-import { append, tooMany } from '../services/storage/uploads/append.ts'
-import { checksumAlgorithms, checksumOf } from '../services/storage/uploads/checksum.ts'
-import { askForUpload, holdUpload } from '../services/storage/uploads/lease.ts'
+// Handlers of resumable uploads (tus 1.0.0).
+import type { Handlers } from '../services/handler.ts'
+import { payloadTooLarge } from '../infra/errors.ts'
+import { requireFutureExpiry } from '../services/storage/files.ts'
+import { exceedsLength } from '../services/storage/uploads/append.ts'
+import { checksumAlgorithms } from '../services/storage/uploads/checksum.ts'
+import { acquireUploadLease, requestUploadLease } from '../services/storage/uploads/lease.ts'
+import { parseUploadMetadata, type UploadFields } from '../services/storage/uploads/metadata.ts'
+import { receiveBytes, receiveFirstBytes } from '../services/storage/uploads/receive.ts'
 import { tusExtensions, tusVersion } from '../services/storage/uploads/tus.ts'
-import { requireFuture } from '../services/storage/quota.ts'
-import { readUploadMetadata } from '../services/storage/uploads/metadata.ts'
 import {
-  discardUpload,
-  finishUpload,
-  forgetUpload,
+  deleteUpload,
   insertUpload,
   openUpload,
-  takeOver,
-  type OpenUpload,
-  type Upload,
-  type UploadRequest,
+  toUpload,
+  type StoredUpload,
 } from '../services/storage/uploads/uploads.ts'
 
 export const storageUploads = {
   async createUpload(request, services) {
-    const {
-      headers: {
-        'upload-length': length,
-        'upload-metadata': given,
-        'upload-checksum': checksum,
-        'idempotency-key': key,
-      },
-      principal,
-      body,
-    } = request
-    const { db, config, events, database } = services
-    if (length > config.uploadMaxBytes) throw payloadTooLarge(config.uploadMaxBytes)
-    // It would be begun, and nobody told where.
-    if (Number((request.headers as Record<string, unknown>)['content-length'] ?? 0) > length)
-      throw tooMany(length)
-    const fields = readUploadMetadata(given)
-    requireFuture(fields.expires_at)
-    let begun!: OpenUpload
-    const answer = await db.transaction(async (tx) => {
-      begun = await insertUpload(tx, config, request, fields, { given, length })
-      await events.emit(tx, 'upload.created', begun, { userId: principal.userId })
+    const { headers, body } = request
+    const fields = validateCreation(headers, services.config.uploadMaxBytes)
+    const { 'upload-length': length, 'upload-metadata': rawMetadata } = headers
+    let upload!: StoredUpload
+    const answer = await services.db.transaction(async (tx) => {
+      upload = await insertUpload(tx, services, request, { fields, rawMetadata, length })
       return {
         status: 201 as const,
-        body: shown(begun),
-        headers: { location: `/v1/storage/uploads/${begun.id}`, 'upload-expires': expiryOf(begun) },
+        body: toUpload(upload),
+        headers: { location: `/v1/storage/uploads/${upload.id}`, 'upload-expires': expiresHeader(upload) },
       }
     })
     if (body === null && length > 0) return answer
-    // Of bytes that are not what they should be none is kept, and the upload is there all the same.
-    // An Idempotency-Key is for the beginning alone: what is sent with it is gone on with.
-    const own = { ...services, db: database.forRequest(request.id) }
-    const upload = await receive({ ...request, params: { id: begun.id } }, own, {
-      offset: 0,
+    const current = await receiveFirstBytes(services, request, upload, {
+      requestId: request.id,
+      isRepeatable: headers['idempotency-key'] !== undefined,
       body,
-      checksum,
-    }).catch(async (error) => {
-      if (error instanceof ApiError && error.details.constraint === 'checksum') return begun
-      // Only who sent a key can ask again, and is told where it is.
-      if (key === undefined) await forgetUpload(own.db, services, begun.id).catch(() => {})
-      throw error
+      checksum: headers['upload-checksum'],
     })
-    return {
-      ...answer,
-      body: shown(upload),
-      headers: { location: answer.headers.location, ...progressOf(upload) },
-    }
+    const { location } = answer.headers
+    return { status: 201, body: toUpload(current), headers: { location, ...progressHeaders(current) } }
   },
 
   async getUploadOptions(_request, { config }) {
@@ -83,112 +54,74 @@ export const storageUploads = {
   },
 
   async getUpload(request, { db }) {
-    const {
-      params: { id },
-      headers: { 'tus-resumable': spokenVersion },
-    } = request
+    const isTusClient = request.headers['tus-resumable'] !== undefined
     let upload = await openUpload(db, request)
-    // Who asks where to go on is told what is so for good.
-    if (spokenVersion !== undefined && upload.file_id === null && (await askForUpload(db, id)))
+    // A tus client is about to resume, so it needs the final offset: the request that still writes has to
+    // stop first.
+    if (isTusClient && upload.file_id === null && (await requestUploadLease(db, request.params.id)))
       upload = await openUpload(db, request)
     return {
       status: 200,
-      body: shown(upload),
+      body: toUpload(upload),
       headers: {
         'upload-length': String(upload.length),
-        'upload-metadata': upload.given,
-        ...progressOf(upload),
+        'upload-metadata': upload.raw_metadata,
+        ...progressHeaders(upload),
       },
     }
   },
 
   async appendUpload(request, services) {
-    const {
-      headers: { 'upload-offset': offset, 'upload-checksum': checksum },
-      body,
-    } = request
-    // Before anybody else is asked to let go.
+    const { headers, body } = request
+    const { 'upload-offset': offset, 'upload-checksum': checksum } = headers
+    // Authorizes the caller before the current lease holder is asked to stop.
     await openUpload(services.db, request)
-    return { status: 204, headers: progressOf(await receive(request, services, { offset, body, checksum })) }
+    const upload = await receiveBytes(services.db, services, request, { offset, body, checksum })
+    return { status: 204, headers: progressHeaders(upload) }
   },
 
   async deleteUpload(request, { db, storage, events }) {
-    const {
-      params: { id },
-    } = request
     await openUpload(db, request)
-    const hold = await holdUpload(db, id)
+    const lease = await acquireUploadLease(db, request.params.id)
     try {
       return await db.transaction(async (tx) => {
         const upload = await openUpload(tx, request, { lock: true })
-        request.ifMatch(shown(upload))
-        await discardUpload(tx, { storage, events }, upload)
+        request.ifMatch(toUpload(upload))
+        await deleteUpload(tx, { storage, events }, upload)
         return { status: 204 }
       })
     } finally {
-      await hold.release()
+      await lease.release()
     }
   },
 } satisfies Handlers<'storage-uploads'>
 
-interface Sent {
-  offset: number
-  body: FilePart | null
-  checksum: string | undefined
+interface CreationHeaders {
+  'upload-length': number
+  'upload-metadata': string
 }
 
-/** Keeps what is sent, and makes the file when that is all. @returns the upload as it then is. */
-async function receive(
-  request: UploadRequest & { params: { id: string } },
-  services: HandlerServices,
-  { offset, body, checksum }: Sent,
-): Promise<OpenUpload> {
-  const { db, storage } = services
-  const { id } = request.params
-  const hold = await holdUpload(db, id)
-  try {
-    const upload = await openUpload(db, request)
-    if (offset !== upload.offset && offset !== upload.received)
-      throw conflict('offset', `The upload is at ${upload.offset}.`, 'Upload-Offset')
-    await takeOver(storage.staging, upload, hold)
-    const received =
-      body === null
-        ? offset
-        : await append(storage.staging, hold, {
-            ...upload,
-            offset,
-            content: body.content,
-            checksum: checksumOf(checksum),
-          })
-    if (received < upload.length) return { ...upload, offset: received }
-    return { ...upload, offset: received, file_id: await finishUpload(db, services, request, upload, hold) }
-  } finally {
-    await hold.release()
-  }
+/** Rejects an invalid upload before it is created. */
+function validateCreation(headers: CreationHeaders, maxBytes: number): UploadFields {
+  const { 'upload-length': length, 'upload-metadata': metadata } = headers
+  if (length > maxBytes) throw payloadTooLarge(maxBytes)
+  // The spec declares no Content-Length, so the type of the headers lacks it.
+  if (Number((headers as unknown as Record<string, unknown>)['content-length'] ?? 0) > length)
+    throw exceedsLength(length)
+  const fields = parseUploadMetadata(metadata)
+  requireFutureExpiry(fields.expires_at)
+  return fields
 }
 
-function progressOf(upload: OpenUpload): Record<string, string> {
+function progressHeaders(upload: StoredUpload): Record<string, string> {
   return {
     'upload-offset': String(upload.offset),
     ...(upload.file_id === null
-      ? { 'upload-expires': expiryOf(upload) }
+      ? { 'upload-expires': expiresHeader(upload) }
       : { 'upload-file-id': upload.file_id }),
   }
 }
 
-function expiryOf(upload: OpenUpload): string {
+function expiresHeader(upload: StoredUpload): string {
   return new Date(upload.expires_at).toUTCString()
-}
-
-function shown({
-  id,
-  project_id,
-  file_id,
-  name,
-  length,
-  offset,
-  expires_at,
-  created_at,
-}: OpenUpload): Upload {
-  return { id, project_id, file_id, name, length, offset, expires_at, created_at }
 }

@@ -1,54 +1,46 @@
-// Files: uploaded, listed, inspected, changed, deleted and downloaded.
+// Handlers of files.
 import type { Handlers } from '../services/handler.ts'
 import { deleteDocumentsOfFiles } from '../services/ai/knowledge/documents.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
-import { invalidField, unauthorized } from '../infra/errors.ts'
-import { bytesOf } from '../services/storage/download.ts'
-import { fileById, listFiles, openDownload, openFile, usageOf } from '../services/storage/files.ts'
-import { openSpace, quotaOf, requireFuture } from '../services/storage/quota.ts'
-import { keepFile, receiveFile } from '../services/storage/create-file.ts'
+import { unauthorized } from '../infra/errors.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
+import { createFile } from '../services/storage/create-file.ts'
+import { toDownload } from '../services/storage/download.ts'
+import {
+  fileById,
+  listFiles,
+  openDownload,
+  openFile,
+  requireFutureExpiry,
+} from '../services/storage/files.ts'
+import { quotaFor, usageOf } from '../services/storage/quota.ts'
 
 export const storage = {
   async listFiles({ operation, principal, query }, { db }) {
-    return {
-      status: 200,
-      body: await listFiles(db, await openSpace(db, { operation, principal }, query.project_id), query),
-    }
+    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
+    return { status: 200, body: await listFiles(db, workspaceId, query) }
   },
 
   async uploadFile(request, services) {
-    const { db, config } = services
     const {
-      file,
       name,
       project_id: projectId = null,
       sha256 = request.headers['x-content-sha256'],
       expires_at: expiresAt,
       ...fields
     } = request.body
-    requireFuture(expiresAt)
-    const arrived = await receiveFile(db, services, request, {
-      file,
-      name,
+    requireFutureExpiry(expiresAt)
+    const upload = {
+      ...fields,
+      sha256,
+      name: name!,
       projectId,
-      maxBytes: config.uploadMaxBytes,
-    })
-    try {
-      if (sha256 !== undefined && sha256 !== arrived.sha256)
-        throw invalidField('sha256', 'sha256', `What arrived has the SHA-256 ${arrived.sha256}.`)
-      return await keepFile(
-        db,
-        services,
-        request,
-        arrived,
-        { ...fields, projectId, name: name!, declaredContentType: file.declaredType, expiresAt },
-        async (_tx, created) => {
-          return { status: 201, body: created, headers: { location: `/v1/storage/files/${created.id}` } }
-        },
-      )
-    } finally {
-      await arrived.discard()
+      expiresAt,
+      maxBytes: services.config.uploadMaxBytes,
     }
+    return await createFile(services, request, upload, async (_tx, file) => {
+      return { status: 201, body: file, headers: { location: `/v1/storage/files/${file.id}` } }
+    })
   },
 
   async getFile(request, { db }) {
@@ -58,7 +50,7 @@ export const storage = {
 
   async updateFile(request, { db, events }) {
     const { metadata, expires_at: expiresAt, ...fields } = request.body
-    requireFuture(expiresAt)
+    requireFutureExpiry(expiresAt)
     return await db.transaction(async (tx) => {
       const previous = await openFile(tx, request, { lock: true })
       request.ifMatch(previous)
@@ -87,19 +79,18 @@ export const storage = {
   async downloadFile(request, { db, storage }) {
     const file = await openDownload(db, request)
     if (file === null) throw unauthorized('missing')
+    const onStart = (): void => storage.countDownload(file.id)
     return {
       status: 200,
-      body: bytesOf(db, file, await storage.blobs(), request.query, {
-        begin: () => storage.countDownload(file.id),
-      }),
+      body: toDownload(db, await storage.blobStore(), file, { ...request.query, onStart }),
     }
   },
 
   async getStorageUsage({ operation, principal, query: { project_id: projectId = null } }, { db, config }) {
-    const { files, bytes } = await usageOf(db, await openSpace(db, { operation, principal }, projectId))
+    const { files, bytes } = await usageOf(db, await openWorkspace(db, { operation, principal }, projectId))
     return {
       status: 200,
-      body: { project_id: projectId, files, bytes, quota_bytes: quotaOf(config, projectId) },
+      body: { project_id: projectId, files, bytes, quota_bytes: quotaFor(config, projectId) },
     }
   },
 } satisfies Handlers<'storage'>

@@ -104,32 +104,32 @@ export type WebhookEndpoint = Prisma.WebhookEndpointModel
 export type WebhookDelivery = Prisma.WebhookDeliveryModel
 /**
  * Model File
- * A file whose bytes are whole and durable in the store, under `blobKey`. They never change.
+ * A file. Its bytes are a complete and durable blob with the key `blobKey`, and never change.
  */
 export type File = Prisma.FileModel
 /**
  * Model StorageUsage
- * How many files a space has and what they take: kept by a trigger on files, and what a quota is held against.
+ * Number and total size of the files of a workspace, maintained by triggers on files. Quotas are checked against it.
  */
 export type StorageUsage = Prisma.StorageUsageModel
 /**
- * Model DoomedBlob
- * A blob whose row is gone: a job removes it from the store, and then this.
+ * Model DeletedBlob
+ * A blob whose file or avatar was deleted. A job deletes the blob and then this row.
  */
-export type DoomedBlob = Prisma.DoomedBlobModel
+export type DeletedBlob = Prisma.DeletedBlobModel
 /**
  * Model FileLink
- * Whoever has the token may download the file. Only its SHA-256 is kept.
+ * A secret link to a file. Only the SHA-256 of its token is stored.
  */
 export type FileLink = Prisma.FileLinkModel
 /**
  * Model Upload
- * A file that arrives in pieces: what it will be, and how much of it is on the disk for good.
+ * A resumable upload: the metadata of the future file, and how many bytes are durable.
  */
 export type Upload = Prisma.UploadModel
 /**
  * Model Avatar
- * The variants of a user's picture: squares of 64, 128 and 256 pixels, each a blob `<id>-<size>`.
+ * A user's avatar: squares of 64, 128 and 256 pixels, each a blob with the key `<id>-<size>`.
  */
 export type Avatar = Prisma.AvatarModel
 /**

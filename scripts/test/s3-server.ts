@@ -1,5 +1,6 @@
-// The S3 that tests use: Ceph's gateway with a monitor and an object store behind it, all in one folder and on loopback.
-// The test runner starts one for a whole run, when the first test asks for it; a test that breaks it has one of its own.
+// The S3 server for tests: Ceph's radosgw with a monitor and an object store, in one folder and on loopback.
+// The test runner starts one server per run, when the first test asks for it. A test that breaks the server
+// starts its own.
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import {
@@ -31,7 +32,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { Test } from 'tap'
 
-/** What a client has to know; buckets are found by path. */
+/** How a client reaches the server; buckets are addressed by path. */
 export interface S3Access {
   endpoint: string
   region: string
@@ -40,26 +41,26 @@ export interface S3Access {
 }
 
 export interface S3Server extends S3Access {
-  /** An empty bucket of this test. */
+  /** An empty bucket for this test only. */
   bucket: string
   newBucket(): Promise<string>
 }
 
 export interface OwnS3Server extends S3Server {
-  /** It takes connections and answers nothing, until it is resumed. */
+  /** Suspends the server: it accepts connections and does not respond until it is resumed. */
   pause(): void
   resume(): void
-  /** It refuses connections, until it is up again; what is stored stays. */
+  /** Stops the gateway, which refuses connections until `up`. The data stays. */
   down(): Promise<void>
   up(): Promise<void>
-  /** Ends it for good. */
+  /** Stops all processes and deletes the data. */
   stop(): Promise<void>
 }
 
 const PROGRAMS = ['ceph', 'ceph-mon', 'ceph-osd', 'monmaptool', 'radosgw', 'radosgw-admin', 'setpriv']
 const START_SECONDS = 60
 
-/** Why the tests that need S3 cannot run, for their `skip`. */
+/** The `skip` reason of tests that need S3; false when they can run. */
 export const noS3: string | false =
   process.env.TEST_S3_SOCKET === undefined && 'radosgw, ceph-mon and ceph-osd are not installed'
 
@@ -77,7 +78,7 @@ export function s3Installed(): boolean {
   )
 }
 
-/** The server of the whole run, with buckets of this test's own, which are emptied at its end. */
+/** Connects to the server of the run and creates a bucket, which is emptied at the end of the test. */
 export async function startS3(t: Pick<Test, 'teardown'>): Promise<S3Server> {
   const answer = JSON.parse(await text(connect(runSocket()))) as S3Access | { error: string }
   if ('error' in answer) throw new Error(answer.error)
@@ -86,7 +87,10 @@ export async function startS3(t: Pick<Test, 'teardown'>): Promise<S3Server> {
   return withBuckets(answer, buckets)
 }
 
-/** A server that no other test uses, to be paused and stopped; gone at the end of the test. */
+/**
+ * Starts a server for this test only, which may be suspended and stopped. It is deleted at the end of the
+ * test.
+ */
 export async function startOwnS3(t: Pick<Test, 'teardown'>): Promise<OwnS3Server> {
   const socket = process.env.TEST_S3_SOCKET
   const { access, ...control } = await launchS3(socket === undefined ? tmpdir() : dirname(socket))
@@ -111,14 +115,14 @@ async function withBuckets(access: S3Access, buckets: string[] = []): Promise<S3
   return { ...access, bucket: await newBucket(), newBucket }
 }
 
-/** What they hold would be in memory until the end of the run. */
+/** Frees memory: the server keeps all objects in memory until the end of the run. */
 function emptyBuckets(access: S3Access, buckets: string[]): Promise<void> {
   return withClient(access, async (client) => {
     for (const bucket of buckets) {
       try {
         await emptyBucket(client, bucket)
       } catch (error) {
-        // The test may have deleted it.
+        // The test may have deleted the bucket.
         if (!(error instanceof NoSuchBucket)) throw error
       }
     }
@@ -163,7 +167,7 @@ async function withClient<Result>(
 
 type LaunchedS3 = { access: S3Access } & Pick<OwnS3Server, 'pause' | 'resume' | 'down' | 'up' | 'stop'>
 
-/** Starts one in a folder of its own below this one; nothing of it is left when it does not start, or after stop(). */
+/** Starts a server in a new folder below `parent`. A failed start and stop() delete the folder. */
 async function launchS3(parent: string): Promise<LaunchedS3> {
   const folder = mkdtempSync(join(parent, 's3-'))
   const daemons = new Set<Daemon>()
@@ -218,7 +222,7 @@ async function launchS3(parent: string): Promise<LaunchedS3> {
     let gateway: Daemon
     const up = async (): Promise<void> => {
       gateway = start('radosgw', ['-n', 'client.rgw'])
-      await answering(access.endpoint, gateway)
+      await waitForGateway(access.endpoint, gateway)
     }
     const down = async (): Promise<void> => {
       await gateway.kill()
@@ -237,13 +241,13 @@ async function launchS3(parent: string): Promise<LaunchedS3> {
     const logs = lastLines(folder)
     await stop()
     throw new Error(
-      `Ceph does not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`,
+      `Ceph did not start: ${error instanceof Error ? error.message : String(error)}\n${logs}`,
       { cause: error },
     )
   }
 }
 
-/** Starts one when the first test connects to the socket, and tells every test that connects how to reach it. */
+/** Listens on a socket. The first connection starts the server; every connection receives its access data. */
 export async function offerS3(folder: string): Promise<{ socket: string; stop: () => Promise<void> }> {
   const socket = join(folder, 's3.sock')
   let launched: Promise<LaunchedS3> | undefined
@@ -280,7 +284,7 @@ function settings(
     public_addr = 127.0.0.1
     cluster_addr = 127.0.0.1
     ms_bind_msgr1 = false
-    # Without authentication a connection cannot be encrypted, which the gateway would insist on.
+    # The gateway requires encryption by default, which needs authentication.
     ms_mon_client_mode = crc
     auth_cluster_required = none
     auth_service_required = none
@@ -297,7 +301,7 @@ function settings(
     admin_socket =
     pid_file =
 
-    # One store, in memory, which keeps everything once.
+    # One object store in memory, without replication.
     osd_objectstore = memstore
     memstore_device_bytes = 8589934592
     osd_crush_chooseleaf_type = 0
@@ -315,7 +319,7 @@ function settings(
     rgw_frontends = beast endpoint=127.0.0.1:${port} tcp_nodelay=1
     rgw_enable_ops_log = false
     rgw_thread_pool_size = 64
-    # What is deleted leaves the memory soon, not after two hours.
+    # Free the memory of deleted objects after 30 seconds instead of two hours.
     rgw_gc_obj_min_wait = 30
     rgw_gc_processor_period = 30
 
@@ -329,13 +333,12 @@ function settings(
 interface Daemon {
   signal(signal: NodeJS.Signals): void
   kill(): Promise<void>
-  /** Whether it still runs. */
-  runs(): boolean
+  isRunning(): boolean
 }
 
 function startDaemon(folder: string, program: string, args: string[]): Daemon {
   const output = openSync(join(folder, `${program}.out`), 'a')
-  // Detached, so that Ctrl-C reaches the tests first; killed by the kernel where its parent is killed.
+  // Detached, so that Ctrl-C reaches the tests first. The kernel kills the process when its parent dies.
   const child = spawn(
     'setpriv',
     ['--pdeathsig', 'KILL', program, '-c', 'ceph.conf', '--no-mon-config', '-f', ...args],
@@ -356,7 +359,7 @@ function startDaemon(folder: string, program: string, args: string[]): Daemon {
       child.kill('SIGKILL')
       await ended
     },
-    runs: () => child.exitCode === null && child.signalCode === null,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
   }
 }
 
@@ -370,20 +373,20 @@ async function runTool(folder: string, program: string, args: string[]): Promise
   await promisify(execFile)(program, ['-c', 'ceph.conf', ...args], options)
 }
 
-/** Nothing that would send it to a Ceph that the machine has anyway. */
+/** A minimal environment, so that no variable points to another Ceph cluster. */
 function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' }
 }
 
-async function answering(endpoint: string, gateway: Daemon): Promise<void> {
+async function waitForGateway(endpoint: string, gateway: Daemon): Promise<void> {
   const deadline = Date.now() + START_SECONDS * 1000
   for (;;) {
     try {
       await (await fetch(endpoint, { signal: AbortSignal.timeout(START_SECONDS * 1000) })).arrayBuffer()
       return
     } catch (error) {
-      if (!gateway.runs()) throw new Error('radosgw ended.', { cause: error })
-      if (Date.now() > deadline) throw new Error('radosgw does not answer.', { cause: error })
+      if (!gateway.isRunning()) throw new Error('radosgw exited.', { cause: error })
+      if (Date.now() > deadline) throw new Error('radosgw does not respond.', { cause: error })
       await sleep(20)
     }
   }

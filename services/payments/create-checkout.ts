@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { conflict, invalidField, invalidState } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { openSpace } from '../storage/quota.ts'
+import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import { insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
 import { paymentsNow } from './clock.ts'
@@ -87,7 +87,7 @@ async function createOrder(
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1)
     throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
-  await openSpace(tx, { operation, principal }, projectId, { lock: true })
+  await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
   gateways.current.requireAmount(priced.total, priced.currency, 'items')

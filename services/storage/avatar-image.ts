@@ -1,53 +1,64 @@
-// Pictures of people, made anew: what somebody uploads is decoded within bounds, cut to a square and written in every size as
-// WebP. Nothing but its pixels goes on: no metadata, and nothing that was hidden in or behind them.
+// Renders avatar images. An uploaded picture is decoded within limits, cropped to a square and encoded as
+// WebP in every size. Only the pixels survive: no metadata, and no data hidden in or appended to the file.
 import { readFile } from 'node:fs/promises'
 import pLimit from 'p-limit'
 import type { Metadata, Sharp } from 'sharp'
 import { invalidField, unavailable, unsupportedMediaType } from '../../infra/errors.ts'
 
-export const pictureType = 'image/webp'
+export const avatarContentType = 'image/webp'
 
-const accepted = new Set(['image/png', 'image/apng', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif'])
+const acceptedTypes = new Set([
+  'image/png',
+  'image/apng',
+  'image/jpeg',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+])
 
 /**
- * How many pixels a picture may have, and half as many with more than 8 bits a channel: some kilobytes can hold any number. They
- * keep what one decoding takes to some 300 MB. A JPEG is made smaller while it is read; a pixel of AVIF takes 25 bytes. By the
- * names that sharp has for the formats.
+ * Millions of pixels per picture, by sharp's name of the format; half as many with more than 8 bits per
+ * channel. A file of a few kilobytes can declare any number of pixels. These limits keep one decoding below
+ * about 300 MB: a JPEG is downscaled while it is decoded, a pixel of AVIF needs 25 bytes.
  */
-const megapixels: Record<string, number> = { jpeg: 50, webp: 50, png: 50, gif: 25, heif: 13 }
+const maxMegapixels: Record<string, number> = { jpeg: 50, webp: 50, png: 50, gif: 25, heif: 13 }
 const maxSide = 16_384
-const seconds = 10
+const timeoutSeconds = 10
 
-/** Pictures are decoded one at a time, so that together they take no more than one does. */
-const lane = pLimit(1)
-const maxWaiting = 30
+/** One picture is decoded at a time, so that memory use stays that of one picture. */
+const decoding = pLimit(1)
+const maxQueued = 30
 
 /**
- * The picture in the file, as a square of each of the sizes. `contentType` is what its bytes say that it is.
- * Throws 415 when it is no picture of a known kind, 400 when it has too many pixels or cannot be read, 503 when too many wait.
+ * The picture in the file as one square image per size, in WebP. `contentType` is the type detected from its
+ * bytes. Throws 415 for an unsupported type, 400 for too many pixels or a damaged file, and 503 when too many
+ * pictures are queued.
  */
-export async function drawSquares(
+export async function renderSquares(
   path: string,
   contentType: string,
   sizes: readonly number[],
 ): Promise<Buffer[]> {
-  if (!accepted.has(contentType)) throw unsupportedMediaType(['a PNG, JPEG, WebP, GIF or AVIF'], 'file')
-  if (lane.pendingCount >= maxWaiting) throw unavailable('Too many pictures are waiting; try again.')
-  return await lane(() => draw(path, sizes))
+  if (!acceptedTypes.has(contentType)) throw unsupportedMediaType(['a PNG, JPEG, WebP, GIF or AVIF'], 'file')
+  if (decoding.pendingCount >= maxQueued)
+    throw unavailable('Too many pictures are being processed; try again.')
+  return await decoding(() => render(path, sizes))
 }
 
-async function draw(path: string, sizes: readonly number[]): Promise<Buffer[]> {
-  const sharp = await (loading ??= load())
-  const picture = withoutTexts(await readFile(path))
-  const limitInputPixels = maxPixels(await readable(sharp(picture, { limitInputPixels: false }).metadata()))
+async function render(path: string, sizes: readonly number[]): Promise<Buffer[]> {
+  const sharp = await (loading ??= loadSharp())
+  const picture = withoutAncillaryChunks(await readFile(path))
+  const limitInputPixels = maxPixels(
+    await translateErrors(sharp(picture, { limitInputPixels: false }).metadata()),
+  )
   const side = Math.max(...sizes)
-  // Of what moves only the first picture is read, which is what sharp does unless told otherwise.
-  const { data, info } = await readable(
+  // By default sharp reads only the first frame of an animation.
+  const { data, info } = await translateErrors(
     sharp(picture, { limitInputPixels, failOn: 'error' })
       .autoOrient()
       .resize(side, side, { fit: 'cover' })
       .toColourspace('srgb')
-      .timeout({ seconds })
+      .timeout({ seconds: timeoutSeconds })
       .raw()
       .toBuffer({ resolveWithObject: true }),
   )
@@ -57,48 +68,45 @@ async function draw(path: string, sizes: readonly number[]): Promise<Buffer[]> {
 }
 
 function maxPixels({ format, width, height, depth }: Metadata): number {
-  const limit = (megapixels[format] * 1e6) / (depth === 'uchar' ? 1 : 2)
+  const limit = (maxMegapixels[format] * 1e6) / (depth === 'uchar' ? 1 : 2)
   if (width * height > limit || Math.max(width, height) > maxSide) {
     throw invalidField(
       'file',
       'max_pixels',
-      `A picture of ${width} × ${height} pixels is too large: of this kind it may have ${limit / 1e6} megapixels, and ${maxSide} on a side.`,
+      `The picture of ${width} × ${height} pixels is too large: this format is limited to ` +
+        `${limit / 1e6} megapixels and ${maxSide} pixels per side.`,
     )
   }
   return limit
 }
 
-/** What cannot be read is the client's, unless it took too long. */
-async function readable<T>(reading: Promise<T>): Promise<T> {
-  return await reading.catch((error: Error) => {
+/** A decoding error is a 400, a timeout a 503. */
+async function translateErrors<T>(decoding: Promise<T>): Promise<T> {
+  return await decoding.catch((error: Error) => {
     if (/timeout/i.test(error.message))
-      throw unavailable('It took too long to read the picture; try again, or a smaller one.')
-    throw invalidField(
-      'file',
-      'picture',
-      'file is cut off or damaged: it cannot be read as the picture that it begins as.',
-    )
+      throw unavailable('Processing the picture took too long; try again, or send a smaller picture.')
+    throw invalidField('file', 'picture', 'file is truncated or damaged: the picture cannot be decoded.')
   })
 }
 
-let loading: ReturnType<typeof load> | undefined
+let loading: ReturnType<typeof loadSharp> | undefined
 
-/** Only who needs it pays for loading it. Its settings are the process's. */
-async function load() {
+/** Loads sharp on first use, because loading is slow. Its settings are global to the process. */
+async function loadSharp() {
   const { default: sharp } = await import('sharp')
   sharp.cache(false)
   sharp.concurrency(1)
-  // Whatever else the library can read, such as SVG or TIFF, it reads for nobody.
+  // All other decoders of libvips, such as SVG and TIFF, are blocked.
   sharp.block({ operation: ['VipsForeignLoad'] })
   sharp.unblock({
-    operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((kind) => `VipsForeignLoad${kind}Buffer`),
+    operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}Buffer`),
   })
   return sharp
 }
 
-const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
-/** What a PNG needs to be shown as it should: pixels, colours, transparency, which way is up. */
-const needed = new Set([
+const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+/** The PNG chunks that affect rendering: pixels, colors, transparency and orientation. */
+const renderedChunks = new Set([
   'IHDR',
   'PLTE',
   'IDAT',
@@ -113,21 +121,21 @@ const needed = new Set([
 ])
 
 /**
- * A PNG without its other chunks, anything else as it is: the library unpacks each text in it, up to 8 MB from 8 kB, before it is
- * asked for a pixel.
+ * Removes the other chunks of a PNG; other formats are returned unchanged. libvips decompresses every text
+ * chunk when it opens the file, and 8 kB can expand to 8 MB.
  */
-function withoutTexts(picture: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
-  if (!picture.subarray(0, signature.length).equals(signature)) return picture
-  const kept: Buffer[] = [signature]
+function withoutAncillaryChunks(picture: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  if (!picture.subarray(0, pngSignature.length).equals(pngSignature)) return picture
+  const kept: Buffer[] = [pngSignature]
   const seen = new Set<string>()
-  for (let at = signature.length, end = at; at + 8 <= picture.length; at = end) {
-    const kind = picture.toString('latin1', at + 4, at + 8)
-    // Length, kind, data and checksum. One that is cut off goes on as it is, to be found so.
+  for (let at = pngSignature.length, end = at; at + 8 <= picture.length; at = end) {
+    const type = picture.toString('latin1', at + 4, at + 8)
+    // A chunk is its length, type, data and checksum. A truncated chunk is kept, so that decoding reports it.
     end = at + 12 + picture.readUInt32BE(at)
-    if (!needed.has(kind) || (kind !== 'IDAT' && seen.has(kind))) continue
-    seen.add(kind)
+    if (!renderedChunks.has(type) || (type !== 'IDAT' && seen.has(type))) continue
+    seen.add(type)
     kept.push(picture.subarray(at, end))
-    if (kind === 'IEND') break
+    if (type === 'IEND') break
   }
   return Buffer.concat(kept)
 }

@@ -1,40 +1,36 @@
-// How the bytes of a file are given away: what a browser could run only ever to be saved.
+// The response of a download. Types that a browser could execute are always sent as attachments.
 import { create as contentDisposition } from 'content-disposition'
 import type { Db } from '../../infra/database/database.ts'
 import { notFound } from '../../infra/errors.ts'
 import type { Bytes } from '../../infra/contract/operation.ts'
-import { BlobMissing, type Blobs } from './blobs/blob-store.ts'
-import { mayBeShown } from './content-type.ts'
+import { BlobNotFound, type BlobStore } from './blobs/blob-store.ts'
+import { isSafeInline } from './content-type.ts'
 import { fileById, type StoredFile } from './files.ts'
 
-export interface Wish {
+export interface DownloadOptions {
   disposition: 'inline' | 'attachment'
+  /** Default: the name of the file. */
   filename?: string
-}
-
-/** How long a presigned address is good for. */
-const presignedSeconds = 300
-
-export interface Giving {
-  /** Called when there are bytes to give, before the first is given; may refuse. */
-  begin(): void | Promise<void>
-  /** Whether a cache that asks each time may keep them. Default for public files. */
+  /** Called once the bytes are available and before the first byte is sent. Throws to refuse the download. */
+  onStart(): void | Promise<void>
+  /** Whether caches may store the response and revalidate it. Default: only for public files. */
   cacheable?: boolean
 }
 
-/** The bytes as the edge answers with them. */
-export function bytesOf(
+const presignedUrlSeconds = 300
+
+export function toDownload(
   db: Db,
+  blobStore: BlobStore,
   file: StoredFile,
-  blobs: Blobs,
-  wish: Wish,
-  { begin, cacheable = file.visibility === 'public' }: Giving,
+  { disposition, filename, onStart, cacheable = file.visibility === 'public' }: DownloadOptions,
 ): Bytes {
-  const type = typeOf(file)
-  // The store's own answer says neither nosniff nor what may be run.
-  const showable = mayBeShown(file.content_type) && (!blobs.redirects || /^(image|audio|video)\//.test(type))
-  const disposition = contentDisposition(wish.filename ?? file.name, {
-    type: showable ? wish.disposition : 'attachment',
+  const type = typeWithCharset(file)
+  // Responses of the S3 store lack nosniff and a Content-Security-Policy: it sends only media inline.
+  const isInlineAllowed =
+    isSafeInline(file.content_type) && (!blobStore.redirects || /^(image|audio|video)\//.test(type))
+  const dispositionHeader = contentDisposition(filename ?? file.name, {
+    type: isInlineAllowed ? disposition : 'attachment',
   })
   return {
     type,
@@ -43,37 +39,41 @@ export function bytesOf(
     modifiedAt: new Date(file.created_at),
     headers: {
       'cache-control': cacheable ? 'no-cache' : 'no-store',
-      'content-disposition': disposition,
-      // Opened by its own address it is an element of a page, which asks for it once more and is no longer itself in a sandbox.
+      'content-disposition': dispositionHeader,
+      // A browser wraps media that it opens directly in a page, which loads them outside of the sandbox.
       ...(/^(audio|video)\//.test(type) && {
         'content-security-policy': "default-src 'none'; media-src 'self'",
       }),
     },
     async open(range) {
-      const stream = await blobs.read(file.blob_key, range).catch(async (error) => {
-        // It may have been deleted, and its blob removed, since it was looked up; otherwise the store has lost it.
-        throw error instanceof BlobMissing && (await fileById(db, file.id)) === undefined
+      const stream = await blobStore.read(file.blob_key, range).catch(async (error) => {
+        // The file was deleted after its row was read (404), or the store has lost the blob (500).
+        throw error instanceof BlobNotFound && (await fileById(db, file.id)) === undefined
           ? notFound('file')
           : error
       })
       try {
-        await begin()
+        await onStart()
       } catch (error) {
         stream.destroy()
         throw error
       }
       return stream
     },
-    ...(blobs.redirects && {
+    ...(blobStore.redirects && {
       async address() {
-        const address = await blobs.presign(file.blob_key, { type, disposition, seconds: presignedSeconds })
-        await begin()
-        return address
+        const url = await blobStore.presign(file.blob_key, {
+          contentType: type,
+          contentDisposition: dispositionHeader,
+          expiresInSeconds: presignedUrlSeconds,
+        })
+        await onStart()
+        return url
       },
     }),
   }
 }
 
-function typeOf({ content_type: type }: StoredFile): string {
+function typeWithCharset({ content_type: type }: StoredFile): string {
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }

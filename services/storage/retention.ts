@@ -1,96 +1,106 @@
-// What time makes superfluous in the store of files: files whose time is over, blobs whose row is gone, and what was left by
-// processes that died. Nothing is removed from the store that a row still names.
+// Data retention of storage: deletes expired files and uploads, the blobs of deleted rows, and what crashed
+// processes left behind. A blob that a row refers to is never deleted.
 import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { removing } from '../../infra/database/batch-delete.ts'
-import { isOurs } from './blobs/blob-store.ts'
+import { isBlobKey } from './blobs/blob-store.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
-import { tidyUploads } from './uploads/uploads.ts'
+import { deleteExpiredUploads } from './uploads/retention.ts'
 
 export interface StorageRetention {
   storage: Storage
   events: Emitter
 }
 
-/** What is removed at once. */
-const most = { files: 100, orphaned: 1000, blobs: 200 }
+const batchSize = { expiredFiles: 100, filesOfDeletedUsers: 1000, deletedBlobs: 200 }
 
 export interface ExpiryOptions extends StorageRetention {
-  /** Deletes the documents that were made from a file, before the file is deleted. */
+  /** Deletes the documents that were created from a file, before the file is deleted. */
   deleteDocuments(tx: Db, fileId: string): Promise<void>
 }
 
-/** Run every minute, since users wait for the room that expired files take. */
+/** Run every minute, because users wait for the quota that expired files occupy. */
 export function expiryTasks({ storage, events, deleteDocuments }: ExpiryOptions): RetentionTask[] {
   return [
     {
       name: 'expired files',
       step: deleteEach({
         list: listExpired,
-        remove: (tx, file) => removeExpired(tx, { events, deleteDocuments }, file),
+        remove: (tx, file) => deleteExpired(tx, { events, deleteDocuments }, file),
       }),
     },
-    { name: 'uploads', step: (db) => tidyUploads(db, { storage, events }) },
-    { name: 'blobs', step: (db) => removeDoomed(db, storage) },
+    { name: 'uploads', step: (db) => deleteExpiredUploads(db, { storage, events }) },
+    { name: 'blobs', step: (db) => deleteBlobs(db, storage) },
   ]
 }
 
-export interface SweepOptions {
-  /** Seconds that an upload may take at most: what is younger than that, and an hour, may still get its row. */
+export interface OrphanOptions {
+  /**
+   * The longest upload in seconds. A blob that is at most an hour older may still get its row and is not
+   * deleted.
+   */
   uploadTimeout: number
-  /** Hours between two sweeps of the whole store. Default 24. */
+  /** Hours between two sweeps of the blob store. Default 24. */
   hours?: number
 }
 
-/** Of whom nobody is left who could read them. Those that documents are made from go after these, with another round. */
-const ofDeletedUsers = `
+/**
+ * Files in the workspace of a deleted user, which no one can read. Files with documents follow once those are
+ * deleted.
+ */
+const filesOfDeletedUsers = `
   SELECT f.id FROM users u JOIN files f ON f.space_id = u.id
   WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id) LIMIT $1`
 
-/** What only crashes and deleted accounts leave. */
+/** Deletes what deleted accounts and crashes leave behind. */
 export function storageRetentionTasks(
   { storage }: StorageRetention,
-  { uploadTimeout, hours = 24 }: SweepOptions,
+  { uploadTimeout, hours = 24 }: OrphanOptions,
 ): RetentionTask[] {
-  const sweep = createSweep(storage)
-  let next = 0
+  const sweep = createOrphanSweep(storage)
+  let nextSweepAt = 0
   return [
-    { name: 'files of deleted users', step: removing('files', ofDeletedUsers, most.orphaned) },
+    {
+      name: 'files of deleted users',
+      step: removing('files', filesOfDeletedUsers, batchSize.filesOfDeletedUsers),
+    },
     {
       name: 'orphans',
       async step(db) {
-        if (!sweep.underWay && Date.now() < next) return { removed: 0, more: false }
-        const done = await sweep.step(db, new Date(Date.now() - (uploadTimeout + 3600) * 1000))
-        if (!done.more) next = Date.now() + hours * 3_600_000
-        return done
+        if (!sweep.isRunning && Date.now() < nextSweepAt) return { removed: 0, more: false }
+        const result = await sweep.step(db, new Date(Date.now() - (uploadTimeout + 3600) * 1000))
+        if (!result.more) nextSweepAt = Date.now() + hours * 3_600_000
+        return result
       },
     },
   ]
 }
 
-interface Expired {
+interface ExpiredFile {
   id: string
   expires_at: string
 }
 
-const expired = statement<Expired>(`
-  SELECT id, expires_at FROM files WHERE expires_at <= now() AND ($1::timestamptz IS NULL OR (expires_at, id) > ($1, $2)) ORDER BY expires_at, id LIMIT $3`)
+const readExpired = statement<ExpiredFile>(`
+  SELECT id, expires_at FROM files
+  WHERE expires_at <= now() AND ($1::timestamptz IS NULL OR (expires_at, id) > ($1, $2))
+  ORDER BY expires_at, id LIMIT $3`)
 const lockExpired = statement<File>(
   `SELECT ${fileColumns} FROM files f WHERE f.id = $1 AND f.expires_at <= now() FOR UPDATE OF f SKIP LOCKED`,
 )
 const deleteFile = statement('DELETE FROM files WHERE id = $1')
 
-async function listExpired(db: Db, after: Expired | null): Promise<Expired[]> {
-  return await db.sql(expired, [after?.expires_at ?? null, after?.id ?? null, most.files])
+async function listExpired(db: Db, after: ExpiredFile | null): Promise<ExpiredFile[]> {
+  return await db.sql(readExpired, [after?.expires_at ?? null, after?.id ?? null, batchSize.expiredFiles])
 }
 
-async function removeExpired(
+async function deleteExpired(
   tx: Db,
   { events, deleteDocuments }: Pick<ExpiryOptions, 'events' | 'deleteDocuments'>,
-  { id }: Expired,
+  { id }: ExpiredFile,
 ): Promise<{ removed: number; more: boolean }> {
   const [file] = await tx.sql(lockExpired, [id])
   if (file === undefined) return { removed: 0, more: false }
@@ -100,78 +110,80 @@ async function removeExpired(
   return { removed: 1, more: false }
 }
 
-const doomed = statement<{ key: string }>(
-  'SELECT key FROM doomed_blobs WHERE doomed_at <= now() ORDER BY doomed_at LIMIT $1',
+const readDue = statement<{ key: string }>(
+  'SELECT key FROM deleted_blobs WHERE delete_after <= now() ORDER BY delete_after LIMIT $1',
 )
-const forget = statement('DELETE FROM doomed_blobs WHERE key = ANY($1)')
+const deleteRows = statement('DELETE FROM deleted_blobs WHERE key = ANY($1)')
 const postpone = statement(
-  "UPDATE doomed_blobs SET doomed_at = now() + interval '10 minutes' WHERE key = ANY($1)",
+  "UPDATE deleted_blobs SET delete_after = now() + interval '10 minutes' WHERE key = ANY($1)",
 )
 
 /**
- * First the bytes, then the note that they have to go: done twice where a process dies in between, which changes nothing.
- * What cannot be removed now comes again later, after the others.
+ * Deletes the blobs first and their queue rows second. A crash in between repeats the deletion, which is
+ * idempotent. Blobs that cannot be deleted are postponed by ten minutes, so that they do not block the
+ * others.
  */
-async function removeDoomed(db: Db, storage: Storage): Promise<{ removed: number; more: boolean }> {
-  const keys = (await db.sql(doomed, [most.blobs])).map(({ key }) => key)
+async function deleteBlobs(db: Db, storage: Storage): Promise<{ removed: number; more: boolean }> {
+  const keys = (await db.sql(readDue, [batchSize.deletedBlobs])).map(({ key }) => key)
   if (keys.length === 0) return { removed: 0, more: false }
-  const { gone, error } = await (await storage.blobs()).remove(keys)
-  await db.sql(forget, [gone])
-  if (gone.length < keys.length) {
-    await db.sql(postpone, [keys.filter((key) => !gone.includes(key))])
-    throw new Error(`${keys.length - gone.length} of ${keys.length} blobs cannot be removed`, {
+  const { deleted, error } = await (await storage.blobStore()).delete(keys)
+  await db.sql(deleteRows, [deleted])
+  if (deleted.length < keys.length) {
+    await db.sql(postpone, [keys.filter((key) => !deleted.includes(key))])
+    throw new Error(`${keys.length - deleted.length} of ${keys.length} blobs could not be deleted`, {
       cause: error,
     })
   }
-  return { removed: keys.length, more: keys.length === most.blobs }
+  return { removed: keys.length, more: keys.length === batchSize.deletedBlobs }
 }
 
-const unnamed = statement<{ key: string }>(`
+const selectOrphans = statement<{ key: string }>(`
   SELECT k.key FROM unnest($1::text[]) AS k (key)
   WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_key = k.key)
     AND NOT EXISTS (SELECT 1 FROM avatars a WHERE a.id = split_part(k.key, '-', 1))`)
 
-export interface Sweep {
+export interface OrphanSweep {
   /** Whether the last step left more to do. */
-  readonly underWay: boolean
+  readonly isRunning: boolean
   /**
-   * Looks at the next page of the store and removes what no row names and is older than `before`. What cannot be removed is
-   * told at the end, and keeps nothing else from it.
+   * Examines the next page of the blob store and deletes blobs that no row refers to and that are older than
+   * `before`. A blob that cannot be deleted does not stop the sweep; the error is thrown after the last page.
    */
   step(db: Db, before: Date): Promise<{ removed: number; more: boolean }>
 }
 
-export function createSweep(storage: Storage): Sweep {
+export function createOrphanSweep(storage: Storage): OrphanSweep {
   let pages: AsyncIterator<Array<{ key: string; modifiedAt: Date }>> | null = null
   let failure: unknown = null
   return {
-    get underWay() {
+    get isRunning() {
       return pages !== null
     },
     async step(db, before) {
-      const blobs = await storage.blobs()
+      const blobStore = await storage.blobStore()
       try {
         if (pages === null) {
-          pages = blobs.list()[Symbol.asyncIterator]()
+          pages = blobStore.list()[Symbol.asyncIterator]()
           failure = null
-          await blobs.tidy(before).catch((error) => {
+          await blobStore.deleteIncompletePuts(before).catch((error) => {
             failure = error
           })
-          return { removed: await storage.incoming.tidy(before), more: true }
+          return { removed: await storage.tempFiles.deleteOlderThan(before), more: true }
         }
         const { done, value } = await pages.next()
         if (done === true) {
           pages = null
-          if (failure !== null) throw new Error('the sweep could not remove everything', { cause: failure })
+          if (failure !== null)
+            throw new Error('the sweep could not delete every orphaned blob', { cause: failure })
           return { removed: 0, more: false }
         }
         const old = value
-          .filter(({ key, modifiedAt }) => isOurs(key) && modifiedAt < before)
+          .filter(({ key, modifiedAt }) => isBlobKey(key) && modifiedAt < before)
           .map(({ key }) => key)
-        const orphans = old.length === 0 ? [] : (await db.sql(unnamed, [old])).map(({ key }) => key)
-        const { gone, error } = await blobs.remove(orphans)
+        const orphans = old.length === 0 ? [] : (await db.sql(selectOrphans, [old])).map(({ key }) => key)
+        const { deleted, error } = await blobStore.delete(orphans)
         failure ??= error
-        return { removed: gone.length, more: true }
+        return { removed: deleted.length, more: true }
       } catch (error) {
         pages = null
         throw error

@@ -1,36 +1,37 @@
-// The store of files as the handlers use it: what arrives, where it is kept, and how often it was fetched.
+// The storage service: temporary and partial files, the blob store, and download counts.
 import type { Config } from '../../infra/config/config.ts'
 import { wasRolledBack, type Database } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { RolledBack } from '../../infra/errors.ts'
-import type { Blobs, Received } from './blobs/blob-store.ts'
-import { createDiskBlobs } from './blobs/disk.ts'
-import { createIncoming, type Incoming } from './blobs/temp-files.ts'
-import { createStaging, type Staging } from './blobs/partial-files.ts'
+import type { BlobStore, LocalFile } from './blobs/blob-store.ts'
+import { createDiskBlobStore } from './blobs/disk.ts'
+import { createPartialFiles, type PartialFiles } from './blobs/partial-files.ts'
+import { createTempFiles, type TempFiles } from './blobs/temp-files.ts'
 
 export interface Storage {
-  incoming: Incoming
+  tempFiles: TempFiles
   /** The bytes of unfinished uploads. */
-  staging: Staging
-  /** Connected on first use. */
-  blobs(): Promise<Blobs>
+  partialFiles: PartialFiles
+  /** Connects on first use. */
+  blobStore(): Promise<BlobStore>
   /**
-   * Keeps what has arrived as `key`, then runs the transaction that makes its row. Where that did nothing, the blob goes
-   * again; where nobody knows, because the connection broke at the commit, it stays, and the sweep decides.
+   * Stores the file as a blob, then runs the transaction that inserts its row. When the transaction is rolled
+   * back, the blob is deleted. When the outcome is unknown, because the connection broke during the commit,
+   * the blob stays; the orphan sweep deletes it if it has no row.
    */
-  keep<T>(key: string, received: Received, work: () => Promise<T>): Promise<T>
-  /** The same for several that belong together, each by its key. */
-  keepAll<T>(received: Map<string, Received>, work: () => Promise<T>): Promise<T>
-  /** Notes that a download of the file has begun. The count in the database follows within seconds. */
+  storeBlob<T>(key: string, file: LocalFile, transaction: () => Promise<T>): Promise<T>
+  /** Like `storeBlob`, for several blobs by key and one transaction. */
+  storeBlobs<T>(files: Map<string, LocalFile>, transaction: () => Promise<T>): Promise<T>
+  /** Counts a download in memory. The counts are written to the database every few seconds. */
   countDownload(fileId: string): void
-  /** Throws when the store is out of reach. */
+  /** Throws when the blob store is unreachable. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
 export interface StorageOptions {
   onError?: (error: Error) => void
-  /** Milliseconds between two writes of the counts. Default 2,000. */
+  /** Milliseconds between two writes of the download counts. Default 2,000. */
   interval?: number
 }
 
@@ -38,11 +39,11 @@ const writeCounts = statement(`
   UPDATE files f SET download_count = f.download_count + c.n
   FROM unnest($1::text[], $2::int[]) AS c (id, n) WHERE f.id = c.id`)
 
-async function createBlobs({ s3, storageDir }: Readonly<Config>): Promise<Blobs> {
-  if (s3 === null) return createDiskBlobs(storageDir)
-  // Only who uses it pays for loading it.
-  const { createS3Blobs } = await import('./blobs/s3.ts')
-  return createS3Blobs(s3)
+async function createBlobStore({ s3, storageDir }: Readonly<Config>): Promise<BlobStore> {
+  if (s3 === null) return createDiskBlobStore(storageDir)
+  // Imported on demand, because the AWS SDK is slow to load.
+  const { createS3BlobStore } = await import('./blobs/s3.ts')
+  return createS3BlobStore(s3)
 }
 
 export function createStorage(
@@ -50,66 +51,64 @@ export function createStorage(
   config: Readonly<Config>,
   { onError = () => {}, interval = 2_000 }: StorageOptions = {},
 ): Storage {
-  const incoming = createIncoming(config.storageDir)
-  const staging = createStaging(config.storageDir)
-  let opened: Promise<Blobs> | undefined
-  const blobs = (): Promise<Blobs> =>
-    (opened ??= createBlobs(config).catch((error) => {
+  let opened: Promise<BlobStore> | undefined
+  const blobStore = (): Promise<BlobStore> =>
+    (opened ??= createBlobStore(config).catch((error) => {
       opened = undefined
       throw error
     }))
   let counts = new Map<string, number>()
   let writing: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
-    if (counts.size > 0) writing = flush()
+    if (counts.size > 0) writing = flushCounts()
   }, interval)
   timer.unref()
 
   return {
-    incoming,
-    staging,
-    blobs,
-    keep: (key, received, work) => keepAll(new Map([[key, received]]), work),
-    keepAll,
+    tempFiles: createTempFiles(config.storageDir),
+    partialFiles: createPartialFiles(config.storageDir),
+    blobStore,
+    storeBlob: (key, file, transaction) => storeBlobs(new Map([[key, file]]), transaction),
+    storeBlobs,
     countDownload(fileId) {
       counts.set(fileId, (counts.get(fileId) ?? 0) + 1)
     },
     async ping() {
-      await (await blobs()).ping()
+      await (await blobStore()).ping()
     },
     async close() {
       clearInterval(timer)
       await writing
-      await flush()
+      await flushCounts()
       if (opened !== undefined) await (await opened).close()
     },
   }
 
-  async function keepAll<T>(received: Map<string, Received>, work: () => Promise<T>): Promise<T> {
-    const store = await blobs()
-    const kept: string[] = []
+  async function storeBlobs<T>(files: Map<string, LocalFile>, transaction: () => Promise<T>): Promise<T> {
+    const store = await blobStore()
+    const stored: string[] = []
     try {
-      for (const [key, one] of received) {
-        await store.put(key, one)
-        kept.push(key)
+      for (const [key, file] of files) {
+        await store.put(key, file)
+        stored.push(key)
       }
-      return await work()
+      return await transaction()
     } catch (error) {
-      const didNothing = kept.length < received.size || error instanceof RolledBack || wasRolledBack(error)
-      if (didNothing) {
-        const removal = await store.remove(kept)
-        if (removal.error !== null) onError(removal.error as Error)
+      const isRolledBack = stored.length < files.size || error instanceof RolledBack || wasRolledBack(error)
+      if (isRolledBack) {
+        const result = await store.delete(stored)
+        if (result.error !== null) onError(result.error as Error)
       }
       throw error
     }
   }
 
-  async function flush(): Promise<void> {
-    const taken = counts
+  async function flushCounts(): Promise<void> {
+    const flushed = counts
     counts = new Map()
-    if (taken.size === 0) return
-    // In one order, so that two processes never wait for each other.
-    const rows = [...taken].sort(([a], [b]) => (a < b ? -1 : 1))
+    if (flushed.size === 0) return
+    // Sorted by id, so that two processes lock the rows in the same order and cannot deadlock.
+    const rows = [...flushed].sort(([a], [b]) => (a < b ? -1 : 1))
     try {
       await db.sql(writeCounts, [rows.map(([id]) => id), rows.map(([, n]) => n)])
     } catch (error) {

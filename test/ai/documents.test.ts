@@ -14,7 +14,7 @@ import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { fileCount, formOf, nothingLeft, uploaded, type Upload } from '../support/storage.ts'
+import { fileCount, uploadForm, assertNothingLeft, uploadFile, type Upload } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { DOCUMENT_MAX_BYTES: '100000' } })
@@ -104,7 +104,7 @@ async function uploadDocument(
   baseId: string,
   { headers, ...content }: Upload,
 ): Promise<Reply> {
-  const form = formOf(content)
+  const form = uploadForm(content)
   return await client.call('POST', `/ai/knowledge/${baseId}/documents`, {
     raw: form.body,
     headers: { ...form.headers, ...headers },
@@ -243,8 +243,8 @@ t.test('the same bytes are one document, from every source and in concurrent req
   const again = await uploadDocument(person, baseId, { bytes: 'the same', name: 'same.txt' })
   t.match([again.status, again.body.id], [200, id])
   t.equal(await fileCount(server), files, 'an upload of existing bytes stores no file')
-  await nothingLeft(t, server)
-  const file = await uploaded(person.client, { bytes: 'the same', name: 'same.txt' })
+  await assertNothingLeft(t, server)
+  const file = await uploadFile(person.client, { bytes: 'the same', name: 'same.txt' })
   t.equal((await postDocument(person, baseId, { file_id: file.id })).status, 200)
   t.same(await typesOf(id), ['created'])
   t.equal((await jobsOf(id)).length, 1)
@@ -258,7 +258,7 @@ t.test('the same bytes are one document, from every source and in concurrent req
   )
   t.same(racing.map(({ status }) => status).sort(), [...Array(7).fill(200), 201])
   t.equal(await fileCount(server), files + 2)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('an upload becomes a file of the project and a document', async (t) => {
@@ -304,7 +304,7 @@ t.test('an upload becomes a file of the project and a document', async (t) => {
   )
   t.equal((await uploadDocument(editor, baseId, { bytes: 'others', name: 'k.txt', headers })).status, 422)
   t.equal((await postDocument(editor, baseId, { text: 'keyed' }, headers)).status, 422)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('an invalid source is rejected and leaves nothing behind', async (t) => {
@@ -314,10 +314,10 @@ t.test('an invalid source is rejected and leaves nothing behind', async (t) => {
     await createKnowledgeBase(person),
     await createKnowledgeBase(person, { project_id: projectId }),
   ]
-  const file = await uploaded(person.client, { bytes: 'own' })
-  const theirs = await uploaded(person.client, { bytes: 'shared', fields: { project_id: projectId } })
-  const foreign = await uploaded(other.client, { bytes: 'foreign' })
-  const large = await uploaded(person.client, { bytes: 'x'.repeat(100_001) })
+  const file = await uploadFile(person.client, { bytes: 'own' })
+  const theirs = await uploadFile(person.client, { bytes: 'shared', fields: { project_id: projectId } })
+  const foreign = await uploadFile(other.client, { bytes: 'foreign' })
+  const large = await uploadFile(person.client, { bytes: 'x'.repeat(100_001) })
   const files = await fileCount(server)
   const rejection = ({ status, body }: Reply) => [
     status,
@@ -339,7 +339,7 @@ t.test('an invalid source is rejected and leaves nothing behind', async (t) => {
     'text',
   ])
   const withoutRead = await server.person({ scopes: ['ai:read', 'ai:write', 'storage:write'] })
-  const unread = await uploaded(withoutRead.client, { bytes: 'unread' })
+  const unread = await uploadFile(withoutRead.client, { bytes: 'unread' })
   t.same(
     rejection(
       await postDocument(withoutRead, await createKnowledgeBase(withoutRead), { file_id: unread.id }),
@@ -348,7 +348,7 @@ t.test('an invalid source is rejected and leaves nothing behind', async (t) => {
   )
   t.equal(await fileCount(server), files + 1)
   t.equal(await prisma.document.count({ where: { knowledgeBaseId: { in: [own, shared] } } }), 0)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('a new text is parsed again, and searches find the old text until then', async (t) => {
@@ -601,8 +601,8 @@ t.test('slow documents of one user leave a slot to others', async (t) => {
 t.test('a document is deleted with its file, by request or at the expiry', async (t) => {
   const person = await server.person()
   const [a, b] = [await createKnowledgeBase(person), await createKnowledgeBase(person)]
-  const file = await uploaded(person.client, { bytes: 'of a file' })
-  const ended = await uploaded(person.client, { bytes: 'of another' })
+  const file = await uploadFile(person.client, { bytes: 'of a file' })
+  const ended = await uploadFile(person.client, { bytes: 'of another' })
   const documents = [
     await createDocument(person, a, { file_id: file.id }),
     await createDocument(person, b, { file_id: file.id }),
@@ -633,7 +633,7 @@ t.test('a document that is deleted while it is parsed leaves nothing', async (t)
   await waitUntil(async () => (await jobsOf(document.id)).length === 0)
   t.same(await typesOf(document.id), ['created', 'deleted'])
   t.same(await chunkTextsOf(document.id), [])
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('the real parser makes Markdown, HTML and CSV searchable', async (t) => {

@@ -29,7 +29,7 @@ async function parse(
   const bytes = Buffer.from(content)
   writeFileSync(path, bytes)
   return parseDocument(
-    { path, name, contentType: await contentTypeOf(bytes, { whole: true, declared: null, name }) },
+    { path, name, contentType: await contentTypeOf(bytes, { isComplete: true, declared: null, name }) },
     chunking,
     { limits, signal },
   )

@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { addressOf } from '../../app/build.ts'
 import { enforceBodyTimeout } from '../../app/http/body-timeout.ts'
-import { openWire } from '../support/storage.ts'
+import { openConnection } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const idle = 500
@@ -39,26 +39,26 @@ const request =
 t.test(
   'a file that has arrived may take its time, twice on one connection, which is then idle as any',
   async (t) => {
-    const wire = await openWire(t, await startSlow(true, { upload: 60_000 }))
+    const wire = await openConnection(t, await startSlow(true, { upload: 60_000 }))
     for (let i = 1; i <= 2; i++) {
       await wire.write(request)
-      await waitUntil(() => wire.closed() || wire.answer().split('kept').length > i, 'the answer')
-      t.equal(wire.answer().split('HTTP/1.1 200').length - 1, i)
+      await waitUntil(() => wire.isClosed() || wire.received().split('kept').length > i, 'the answer')
+      t.equal(wire.received().split('HTTP/1.1 200').length - 1, i)
     }
-    await wire.ended()
+    await wire.waitUntilClosed()
   },
 )
 
 t.test('but not for ever', async (t) => {
-  const wire = await openWire(t, await startSlow(true, { upload: 2 * idle }))
+  const wire = await openConnection(t, await startSlow(true, { upload: 2 * idle }))
   await wire.write(request)
-  await wire.ended()
-  t.equal(wire.answer(), '')
+  await wire.waitUntilClosed()
+  t.equal(wire.received(), '')
 })
 
 t.test('another body has the usual time', async (t) => {
-  const wire = await openWire(t, await startSlow(false, { upload: 60_000 }))
+  const wire = await openConnection(t, await startSlow(false, { upload: 60_000 }))
   await wire.write(request)
-  await wire.ended()
-  t.equal(wire.answer(), '')
+  await wire.waitUntilClosed()
+  t.equal(wire.received(), '')
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import { handlers } from '../../generated/routes.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
-import { upload, uploaded } from '../support/storage.ts'
+import { upload, uploadFile } from '../support/storage.ts'
 
 t.test('no secret, body, address or header stands in the log', async (t) => {
   const server = await startServer(t, { env: { LOG_LEVEL: 'trace' } })
@@ -34,7 +34,7 @@ t.test('a database that fails is logged without what it was given', async (t) =>
   const server = await startServer(t)
   const { client, id } = await server.person()
   const canary = 'canary-51c2'
-  const file = await uploaded(client)
+  const file = await uploadFile(client)
   await server.services.database.pool.query(`
     ALTER TABLE files ADD CONSTRAINT refusing CHECK (path <> 'refused') NOT VALID;
     ALTER TABLE users ADD CONSTRAINT refusing CHECK (locale <> 'de') NOT VALID`)

@@ -225,7 +225,7 @@ t.test('302: the store gives the bytes itself', async (t) => {
       async (request: never, services: HandlerServices) =>
         await handlers[id](request, {
           ...services,
-          storage: { ...services.storage, blobs: async () => blobs },
+          storage: { ...services.storage, blobStore: async () => blobs },
         } as never),
     ]),
   ) as unknown as Operations

@@ -1,4 +1,4 @@
-// A disk that is full: uploads are refused as the spec says, nothing is left of them, and what is there can still be read.
+// A full disk: uploads fail with 503 and leave nothing behind, and existing files can still be downloaded.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import t from 'tap'
 import { startServer } from '../support/server.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
 
-/** A file system of its own, of 16 MiB. @returns null where this user may not have one. */
+/** Mounts a file system of 16 MiB. @returns null when this user may not mount. */
 function smallDisk(): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'platform-disk-'))
   try {
@@ -25,36 +25,36 @@ function smallDisk(): string | null {
 
 const disk = smallDisk()
 
-t.test('a full disk', { skip: disk === null && 'this user may not mount a small disk' }, async (t) => {
+t.test('a full disk', { skip: disk === null && 'this user may not mount a file system' }, async (t) => {
   const server = await startServer(t, { env: { STORAGE_DIR: disk! } })
-  const place = { url: server.url, key: server.key }
-  const first = await sendFile(place, 4 << 20)
+  const target = { url: server.url, key: server.key }
+  const first = await sendFile(target, 4 << 20)
   t.equal(first.status, 201)
 
-  const tries = await Promise.all(Array.from({ length: 8 }, () => sendFile(place, 6 << 20)))
-  const refused = tries.filter(({ status }) => status !== 201)
-  t.ok(refused.length >= 6, 'what does not fit is refused')
-  for (const { status, body } of refused)
+  const tries = await Promise.all(Array.from({ length: 8 }, () => sendFile(target, 6 << 20)))
+  const rejected = tries.filter(({ status }) => status !== 201)
+  t.ok(rejected.length >= 6, 'uploads that do not fit are rejected')
+  for (const { status, body } of rejected)
     t.match({ status, body }, { status: 503, body: { error: { code: 'UNAVAILABLE', message: /room/ } } })
-  t.same(readdirSync(join(disk!, 'incoming')), [], 'and leaves nothing')
+  t.same(readdirSync(join(disk!, 'incoming')), [], 'no temporary file is left')
 
   writeFileSync(join(disk!, 'filler'), '')
   try {
     for (;;) writeFileSync(join(disk!, 'filler'), Buffer.alloc(64 * 1024), { flag: 'a' })
   } catch {
-    /* Now it is full to the last block. */
+    /* The disk is completely full. */
   }
-  t.equal((await sendFile(place, 200_000)).status, 503)
+  t.equal((await sendFile(target, 200_000)).status, 503)
   for (const { status, body, sha256 } of [first, ...tries]) {
     if (status === 201)
-      t.same(await fetchFile(place, body.id), { status: 200, sha256 }, 'what is there is read')
+      t.same(await fetchFile(target, body.id), { status: 200, sha256 }, 'existing files can be downloaded')
   }
   const { files, bytes } = (await server.admin.client.get('/storage/usage')).body
-  const kept = [first, ...tries].filter(({ status }) => status === 201)
+  const stored = [first, ...tries].filter(({ status }) => status === 201)
   t.same(
     { files, bytes },
-    { files: kept.length, bytes: kept.reduce((sum, { body }) => sum + body.bytes, 0) },
-    'the usage counts what is there',
+    { files: stored.length, bytes: stored.reduce((sum, { body }) => sum + body.bytes, 0) },
+    'the usage counts the existing files',
   )
 
   rmSync(join(disk!, 'filler'))

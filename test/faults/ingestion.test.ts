@@ -8,7 +8,7 @@ import t from 'tap'
 import { parseDocument } from '../../services/ai/parsing/parse.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer, spawnWorker } from '../support/process.ts'
-import { formOf } from '../support/storage.ts'
+import { uploadForm } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const long = process.env.FAULTS === 'long'
@@ -70,7 +70,7 @@ t.test(
       )
     for (let i = 0; i < documents; i++) {
       const path = `/${bases[i % bases.length]}/documents`
-      const form = formOf({
+      const form = uploadForm({
         bytes: i % damagedInterval === 0 ? `%PDF-1.7 ${i} and no more` : textOf(i),
         name: i % damagedInterval === 0 ? 'a.pdf' : 'a.md',
         type: null,

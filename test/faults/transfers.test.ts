@@ -1,6 +1,6 @@
-// Large files, many at once, on every kind of store: the memory of the server stays flat. `npm run faults` sends 1 GiB, and
-// 20 at once of 100 MiB; `npm test` less. And by the official client of tus 1 GiB through 20 broken connections; what
-// `npm test` has of it stands in test/storage/resumable-uploads.test.ts.
+// Memory use during large and concurrent transfers, for both blob stores. `npm run faults` transfers 1 GiB at
+// once and 20 × 100 MiB concurrently, `npm test` less. With `npm run faults` the official tus client also
+// uploads 1 GiB through 20 broken connections; test/storage/resumable-uploads.test.ts has a short version.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { createReadStream, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, open, readdir, rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
-import { sendByTus } from '../support/tus.ts'
+import { uploadWithTusClient } from '../support/tus.ts'
 
 const long = process.env.FAULTS === 'long'
 const large = long ? 2 ** 30 : 128 * 2 ** 20
@@ -41,8 +41,8 @@ const stores: Array<{ name: string; skip: string | false; env(t: Test): Promise<
 
 for (const { name, skip, env } of stores) {
   t.test(
-    `memory stays flat with ${name}`,
-    { skip: process.platform !== 'linux' ? 'memory is read from /proc' : skip },
+    `memory use stays flat with ${name}`,
+    { skip: process.platform !== 'linux' ? 'memory use is read from /proc' : skip },
     async (t) => {
       const { url: DATABASE_URL } = await createTestDatabase(t)
       const STORAGE_DIR = await mkdtemp(join(tmpdir(), 'platform-transfers-'))
@@ -53,10 +53,10 @@ for (const { name, skip, env } of stores) {
         RATE_LIMIT_UPLOAD: '1000000',
         ...(await env(t)),
       })
-      const place = { url: server.url, key }
+      const target = { url: server.url, key }
       const pid = server.child.pid!
-      // What is loaded on first use belongs to the idle server.
-      await fetchFile(place, (await sendFile(place, mebibyte)).body.id)
+      // The first transfer loads code and buffers that count as idle memory.
+      await fetchFile(target, (await sendFile(target, mebibyte)).body.id)
       await sleep(500)
 
       const idle = memory(pid, 'VmRSS')
@@ -67,18 +67,18 @@ for (const { name, skip, env } of stores) {
         peaks[what] = Math.round(memory(pid, 'VmHWM') - idle)
         return result
       }
-      const one = await measured('upload of one', () => sendFile(place, large))
+      const one = await measured('upload of one', () => sendFile(target, large))
       t.match(one, { status: 201, body: { sha256: one.sha256 } })
-      t.same(await measured('download of one', () => fetchFile(place, one.body.id)), {
+      t.same(await measured('download of one', () => fetchFile(target, one.body.id)), {
         status: 200,
         sha256: one.sha256,
       })
       const many = await measured('uploads at once', () =>
-        Promise.all(Array.from({ length: several.count }, () => sendFile(place, several.bytes))),
+        Promise.all(Array.from({ length: several.count }, () => sendFile(target, several.bytes))),
       )
       t.ok(many.every(({ status, body, sha256 }) => status === 201 && body.sha256 === sha256))
       const back = await measured('downloads at once', () =>
-        Promise.all(many.map(({ body }) => fetchFile(place, body.id))),
+        Promise.all(many.map(({ body }) => fetchFile(target, body.id))),
       )
       t.same(
         back,
@@ -98,8 +98,8 @@ for (const { name, skip, env } of stores) {
 
 for (const { name, skip, env } of long ? stores : []) {
   t.test(
-    `1 GiB by tus through 20 broken connections with ${name}`,
-    { skip: process.platform !== 'linux' ? 'memory is read from /proc' : skip },
+    `tus uploads 1 GiB through 20 broken connections with ${name}`,
+    { skip: process.platform !== 'linux' ? 'memory use is read from /proc' : skip },
     async (t) => {
       const { url: DATABASE_URL } = await createTestDatabase(t)
       const folder = await mkdtemp(join(tmpdir(), 'platform-tus-'))
@@ -117,7 +117,7 @@ for (const { name, skip, env } of long ? stores : []) {
       const idle = memory(pid, 'VmRSS')
       writeFileSync(`/proc/${pid}/clear_refs`, '5')
       const started = performance.now()
-      const { fileId } = await sendByTus(createReadStream(path), {
+      const { fileId } = await uploadWithTusClient(createReadStream(path), {
         endpoint: `${proxy.url}/v1/storage/uploads`,
         key,
       })
@@ -125,7 +125,7 @@ for (const { name, skip, env } of long ? stores : []) {
       const peak = Math.round(memory(pid, 'VmHWM') - idle)
       t.equal(proxy.cuts, 20)
       t.same(await fetchFile({ url: server.url, key }, fileId!), { status: 200, sha256 })
-      t.same(await readdir(join(STORAGE_DIR, 'uploads')), [], 'and nothing half there')
+      t.same(await readdir(join(STORAGE_DIR, 'uploads')), [], 'no partial file is left')
       t.ok(peak <= 150, `${peak} MiB above ${Math.round(idle)} MiB idle`)
       t.comment(`${name}: ${seconds} s, ${peak} MiB above ${Math.round(idle)} MiB idle`)
       await server.end('SIGTERM')
@@ -133,7 +133,7 @@ for (const { name, skip, env } of long ? stores : []) {
   )
 }
 
-/** Writes a file that is like no other. @returns its SHA-256. */
+/** Writes a file of random bytes. @returns its SHA-256 in hex. */
 async function makeFile(path: string, bytes: number): Promise<string> {
   const hash = createHash('sha256')
   const file = await open(path, 'w')
@@ -147,7 +147,7 @@ async function makeFile(path: string, bytes: number): Promise<string> {
   return hash.digest('hex')
 }
 
-/** In MiB. */
+/** Memory use of a process in MiB. */
 function memory(pid: number, line: 'VmRSS' | 'VmHWM'): number {
   return (
     Number(new RegExp(`${line}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import type { Progress } from '../../generated/client/index.js'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { startServer } from '../support/server.ts'
-import { nothingLeft } from '../support/storage.ts'
+import { assertNothingLeft } from '../support/storage.ts'
 import { impatientClock, refusalOf, typedClient } from '../support/typed-client.ts'
 
 const server = await startServer(t)
@@ -49,7 +49,7 @@ t.test('a form has its fields and its file, as they are', async (t) => {
   })
   t.equal(file.name, 'report %22é%22%0D%0A.bin', 'as browsers write it')
   t.equal((await client.uploadFile({ body: { file: new Blob(['x']), name: 'named.txt' } })).name, 'named.txt')
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('a file of the disk is sent while it is read, and its progress told', async (t) => {
@@ -86,7 +86,7 @@ t.test('an upload that is cut off is sent again, and is one file', async (t) => 
   t.equal(proxy.cuts, 2)
   isMonotone(t, progress, bytes.length)
   t.equal((await client.listFiles({ query: { q: 'cut.bin' } })).pagination.total, 1)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('an upload stops with its signal', async (t) => {
@@ -99,7 +99,7 @@ t.test('an upload stops with its signal', async (t) => {
     },
   })
   await t.rejects(upload, { message: 'enough' })
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
   t.equal((await client.listFiles({ query: { q: 'stopped.bin' } })).pagination.total, 0)
 })
 
@@ -136,7 +136,7 @@ t.test('a resumable upload goes on where it was cut off', async (t) => {
   t.ok(proxy.cuts > 0, `cut ${proxy.cuts} times`)
   t.ok(sent < bytes.length + proxy.cuts * 1_500_000, 'what had arrived was not sent again')
   isMonotone(t, progress, bytes.length)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test('a later run goes on with an upload that it knows by its id', async (t) => {

@@ -1,4 +1,4 @@
-// The caller's picture: what is taken for one, what of it goes on, and who may see it.
+// Avatars: accepted formats, sanitization of pictures, limits, caching and events.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,10 +10,17 @@ import { crc32, deflateSync } from 'node:zlib'
 import { chromium } from 'playwright-core'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
-import { drawSquares } from '../../services/storage/avatar-image.ts'
+import { renderSquares } from '../../services/storage/avatar-image.ts'
 import type { Client, Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { download, formOf, multipart, newBoundary, nothingLeft, type Upload } from '../support/storage.ts'
+import {
+  download,
+  uploadForm,
+  multipart,
+  newBoundary,
+  assertNothingLeft,
+  type Upload,
+} from '../support/storage.ts'
 
 const browserPath = [
   process.env['CHROMIUM'],
@@ -26,15 +33,15 @@ const red = { r: 220, g: 20, b: 20 }
 const blue = { r: 20, g: 20, b: 220 }
 const server = await startServer(t)
 
-t.test('every accepted kind becomes a square in three sizes', async (t) => {
+t.test('every accepted format is rendered as a square in three sizes', async (t) => {
   const { client } = await server.person()
   const picture = halves()
-  const kinds: Record<string, Buffer> = {
+  const formats: Record<string, Buffer> = {
     PNG: await picture.clone().png().toBuffer(),
     'PNG, interlaced': await picture.clone().png({ progressive: true }).toBuffer(),
     'PNG with a palette': await picture.clone().png({ palette: true }).toBuffer(),
-    'PNG of 16 bits': await picture.clone().toColourspace('rgb16').png().toBuffer(),
-    'PNG that moves': apng(await picture.clone().png().toBuffer()),
+    'PNG with 16 bits': await picture.clone().toColourspace('rgb16').png().toBuffer(),
+    'animated PNG': apng(await picture.clone().png().toBuffer()),
     JPEG: await picture.clone().jpeg().toBuffer(),
     'JPEG, progressive': await picture.clone().jpeg({ progressive: true }).toBuffer(),
     'JPEG in CMYK': await picture.clone().toColourspace('cmyk').jpeg().toBuffer(),
@@ -43,8 +50,8 @@ t.test('every accepted kind becomes a square in three sizes', async (t) => {
     GIF: await picture.clone().gif().toBuffer(),
     AVIF: await picture.clone().avif({ effort: 0 }).toBuffer(),
   }
-  for (const [kind, bytes] of Object.entries(kinds)) {
-    // Neither the name nor the declared type is asked.
+  for (const [kind, bytes] of Object.entries(formats)) {
+    // The file name and the declared type do not matter.
     const { status, body } = await post(client, { bytes, name: 'page.html', type: 'text/html' })
     t.equal(status, 200, kind)
     t.match(body, { content_type: 'image/webp', width: 256, height: 256, url: `/v1/avatars/${body.id}/256` })
@@ -75,7 +82,7 @@ t.test('every accepted kind becomes a square in three sizes', async (t) => {
 })
 
 t.test(
-  'small and long ones fill the square, transparent ones stay so, and of what moves the first picture counts',
+  'small and narrow pictures fill the square, transparency stays, and the first frame counts',
   async (t) => {
     const { client } = await server.person()
     const plain = (width: number, height: number, background: object = red) =>
@@ -121,10 +128,10 @@ t.test(
   },
 )
 
-t.test('it is turned as the camera was held, and nothing of where it was taken goes on', async (t) => {
+t.test('the EXIF orientation is applied, and all metadata is removed', async (t) => {
   const { client } = await server.person()
-  // Lying on its side: its left becomes the top.
-  const lying = await halves()
+  // Orientation 6: the left side becomes the top.
+  const rotated = await halves()
     .withExif({
       IFD0: { Copyright: 'canary-copyright', Orientation: '6' },
       IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' },
@@ -134,10 +141,10 @@ t.test('it is turned as the camera was held, and nothing of where it was taken g
     .withIccProfile('p3')
     .jpeg()
     .toBuffer()
-  const before = await sharp(lying).metadata()
+  const before = await sharp(rotated).metadata()
   t.equal(before.orientation, 6)
   t.ok(before.exif !== undefined && before.icc !== undefined)
-  const { body } = await post(client, { bytes: lying })
+  const { body } = await post(client, { bytes: rotated })
   for (const { url } of body.variants) {
     const { bytes } = await imageAt(url)
     const { exif, icc, xmp, iptc, orientation } = await sharp(bytes).metadata()
@@ -153,7 +160,7 @@ t.test('it is turned as the camera was held, and nothing of where it was taken g
   }
 })
 
-t.test('what is hidden in a picture, or behind it, goes no further', async (t) => {
+t.test('data hidden in or appended to a picture is removed', async (t) => {
   const { client } = await server.person()
   const payload = '*/=1;alert("canary")//<script>canary</script>'
   const zip = Buffer.concat([
@@ -171,7 +178,7 @@ t.test('what is hidden in a picture, or behind it, goes no further', async (t) =
   const avif = await halves().avif({ effort: 0 }).toBuffer()
   const comment = Buffer.from(payload)
   const polyglots: Record<string, Buffer> = {
-    'GIF with a script as comment, and behind': Buffer.concat([
+    'GIF with a script as a comment and appended': Buffer.concat([
       gif.subarray(0, endOfGifHead(gif)),
       Buffer.from([0x21, 0xfe, comment.length]),
       comment,
@@ -179,20 +186,20 @@ t.test('what is hidden in a picture, or behind it, goes no further', async (t) =
       gif.subarray(endOfGifHead(gif)),
       comment,
     ]),
-    'PNG with a page as text': withChunks(png, [
+    'PNG with HTML in a text chunk': withChunks(png, [
       chunk('tEXt', Buffer.from(`Comment\0${payload}`)),
       chunk('prVt', comment),
     ]),
-    'PNG before an archive': Buffer.concat([png, zip]),
-    'JPEG with a page as comment, before an archive': Buffer.concat([
+    'PNG with an appended archive': Buffer.concat([png, zip]),
+    'JPEG with HTML as a comment and an appended archive': Buffer.concat([
       jpeg.subarray(0, 2),
       Buffer.from([0xff, 0xfe, 0, comment.length + 2]),
       comment,
       jpeg.subarray(2),
       zip,
     ]),
-    'WebP before a page': Buffer.concat([webp, comment]),
-    'AVIF before a page': Buffer.concat([avif, box('free', comment)]),
+    'WebP with appended HTML': Buffer.concat([webp, comment]),
+    'AVIF with appended HTML': Buffer.concat([avif, box('free', comment)]),
   }
   for (const [name, bytes] of Object.entries(polyglots)) {
     const { status, body } = await post(client, { bytes, name: 'evil.html', type: 'text/html' })
@@ -200,19 +207,19 @@ t.test('what is hidden in a picture, or behind it, goes no further', async (t) =
     for (const { url } of body?.variants ?? []) {
       const image = (await imageAt(url)).bytes
       t.notMatch(image.toString('latin1'), /canary|script|PK/)
-      // A WebP is as long as it says: nothing is behind it.
+      // The length in the WebP header is the length of the file: nothing is appended.
       t.equal(image.readUInt32LE(4) + 8, image.length)
     }
   }
 })
 
-t.test('what is no such picture is refused, whatever it is called', async (t) => {
+t.test('other types are rejected, regardless of the file name', async (t) => {
   const { client } = await server.person()
   const others: Record<string, Buffer | string> = {
     SVG: '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>',
     'SVG as XML': '<?xml version="1.0"?>\n<!-- x --><svg xmlns="http://www.w3.org/2000/svg"/>',
     HTML: '<!doctype html><script>alert(1)</script>',
-    'HTML that says it is a GIF later': '<html>GIF89a',
+    'HTML that contains a GIF signature': '<html>GIF89a',
     text: 'just text',
     nothing: '',
     TIFF: await halves().tiff().toBuffer(),
@@ -239,15 +246,15 @@ t.test('what is no such picture is refused, whatever it is called', async (t) =>
       details: { field: 'file', constraint: 'media_type' },
     })
   }
-  // The beginning of one, and no more of it.
-  const beginnings = {
+  // Only the signature of an accepted format.
+  const signatures = {
     PNG: '89504e470d0a1a0a',
     JPEG: 'ffd8ffe0',
     GIF: '474946383961',
     WebP: '524946461000000057454250565038',
     AVIF: '0000001c66747970617669660000000061766966',
   }
-  for (const [kind, hex] of Object.entries(beginnings)) {
+  for (const [kind, hex] of Object.entries(signatures)) {
     for (const rest of [Buffer.alloc(0), Buffer.alloc(500), Buffer.from('<script>alert(1)</script>')]) {
       const { status, body } = await post(client, { bytes: Buffer.concat([Buffer.from(hex, 'hex'), rest]) })
       t.ok(status === 415 || status === 400, `${kind} and ${rest.length} bytes: ${status}`)
@@ -255,10 +262,10 @@ t.test('what is no such picture is refused, whatever it is called', async (t) =>
     }
   }
   t.equal((await client.get('/user/avatar')).status, 404)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('one that is cut off or damaged is refused', async (t) => {
+t.test('a truncated or damaged picture is rejected', async (t) => {
   const { client } = await server.person()
   const noise = sharp({
     create: {
@@ -286,20 +293,20 @@ t.test('one that is cut off or damaged is refused', async (t) => {
         code: 'INVALID_REQUEST',
         details: { field: 'file', constraint: 'picture', errors: [{ location: 'body' }] },
       })
-      t.notMatch(JSON.stringify(body), /vips|libpng|heif|seek|\/tmp/i, 'and nothing is said of the inside')
+      t.notMatch(JSON.stringify(body), /vips|libpng|heif|seek|\/tmp/i, 'the message contains no internals')
     }
   }
   const damaged = Buffer.from(kinds.PNG)
   damaged.fill(0, damaged.length - 5_000, damaged.length - 4_900)
   t.equal((await post(client, { bytes: damaged })).status, 400)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('a bomb is refused before it is decoded', async (t) => {
+t.test('a decompression bomb is rejected before it is decoded', async (t) => {
   const { client } = await server.person()
   const peak = (): number => process.resourceUsage().maxRSS / 1024
   const header = (width: number, height: number, bits: number): Buffer => {
-    // With colours and transparency, interlaced.
+    // RGBA, interlaced.
     const data = Buffer.from('00000000000000000006000001', 'hex')
     data[8] = bits
     data.writeUInt32BE(width, 0)
@@ -326,10 +333,10 @@ t.test('a bomb is refused before it is decoded', async (t) => {
   jpeg.writeUInt16BE(30_000, frame + 7)
   const bombs: Record<string, Buffer> = {
     'PNG of 30,000 × 30,000': png(30_000, 30_000),
-    'PNG of 2³¹ − 1 pixels in a row': png(2 ** 31 - 1, 1),
-    'PNG of 25 megapixels of 16 bits and some': png(5_001, 5_000),
-    'PNG of 50 megapixels and some': png(10_001, 5_000, 8),
-    'PNG that is too long': png(16_385, 1),
+    'PNG with 2³¹ − 1 pixels in a row': png(2 ** 31 - 1, 1),
+    'PNG above 25 megapixels with 16 bits': png(5_001, 5_000),
+    'PNG above 50 megapixels': png(10_001, 5_000, 8),
+    'PNG wider than 16,384 pixels': png(16_385, 1),
     'JPEG of 30,000 × 30,000': jpeg,
     'GIF of 65,535 × 65,535': gif,
     'AVIF of 30,000 × 30,000': avif,
@@ -342,7 +349,7 @@ t.test('a bomb is refused before it is decoded', async (t) => {
     t.equal(body.error.details.field, 'file')
     if (!kind.includes('2³¹')) t.equal(body.error.details.constraint, 'max_pixels', kind)
   }
-  // Texts of a picture that unpack to 8 MB each: they are no part of what is shown.
+  // Text chunks that expand to 8 MB each. They are not part of the pixels and are removed.
   const text = Buffer.concat([Buffer.from('Comment\0\0'), deflateSync(Buffer.alloc(7_900_000, 'x'))])
   const international = Buffer.concat([
     Buffer.from('Comment\0\x01\0\0\0'),
@@ -356,22 +363,22 @@ t.test('a bomb is refused before it is decoded', async (t) => {
   t.ok(texts.length < 2_000_000)
   t.equal((await post(client, { bytes: texts })).status, 200)
   t.ok(peak() - before < 100, `memory grew by ${Math.round(peak() - before)} MB`)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('pictures are drawn one at a time, and no crowd waits for it', async (t) => {
+t.test('one picture is rendered at a time, and at most 30 are queued', async (t) => {
   const path = join(server.services.config.storageDir, 'one.png')
   await halves().png().toFile(path)
   const all = await Promise.allSettled(
-    Array.from({ length: 50 }, async () => await drawSquares(path, 'image/png', [64])),
+    Array.from({ length: 50 }, async () => await renderSquares(path, 'image/png', [64])),
   )
   const refused = all.filter((one) => one.status === 'rejected')
-  t.ok(refused.length >= 15 && refused.length <= 20, `${refused.length} of 50 are refused`)
+  t.ok(refused.length >= 15 && refused.length <= 20, `${refused.length} of 50 are rejected`)
   for (const { reason } of refused) t.match(reason, { status: 503, headers: { 'retry-after': /\d/ } })
-  t.equal((await drawSquares(path, 'image/png', [64])).length, 1, 'and then it goes on')
+  t.equal((await renderSquares(path, 'image/png', [64])).length, 1, 'rendering continues afterwards')
 })
 
-t.test('5 MiB are taken, and a byte more is not', async (t) => {
+t.test('5 MiB are accepted, and one more byte is not', async (t) => {
   const { client } = await server.person()
   const picture = await halves().png().toBuffer()
   const limit = 5 * 1024 * 1024
@@ -384,10 +391,10 @@ t.test('5 MiB are taken, and a byte more is not', async (t) => {
   })
   t.equal(status, 413)
   t.match(body.error, { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'max_bytes' } })
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('a form is one file and nothing else', async (t) => {
+t.test('the form consists of exactly one file', async (t) => {
   const { client } = await server.person()
   const picture = await halves().png().toBuffer()
   const file = {
@@ -405,7 +412,7 @@ t.test('a form is one file and nothing else', async (t) => {
     t.equal(reply.status, 400, name)
     t.equal(reply.body.error.details.field, field, name)
   }
-  await refused('no part at all', await send(), 'file')
+  await refused('no part', await send(), 'file')
   await refused(
     'a field instead of a file',
     await send({ head: 'Content-Disposition: form-data; name="file"', body: 'x' }),
@@ -413,12 +420,12 @@ t.test('a form is one file and nothing else', async (t) => {
   )
   await refused('two files', await send(file, file), 'file')
   await refused(
-    'a file of another name',
+    'a file in another field',
     await send({ ...file, head: 'Content-Disposition: form-data; name="avatar"; filename="me.png"' }),
     'avatar',
   )
   await refused(
-    'a field that is not known',
+    'an unknown field',
     await send({ head: 'Content-Disposition: form-data; name="user_id"', body: server.admin.id }, file),
     'user_id',
   )
@@ -429,91 +436,94 @@ t.test('a form is one file and nothing else', async (t) => {
   const reader = await server.person({ scopes: ['user:read'] })
   t.equal((await post(reader.client, { bytes: picture })).status, 403)
   t.equal((await reader.client.delete('/user/avatar')).status, 403)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('the profile and the members show it, and each change is one event', async (t) => {
-  const person = await server.person()
-  const project = (await person.client.post('/projects', { name: 'With a picture' })).body
-  const start = await events(person)
-  const profile = await person.client.get('/user/profile')
-  t.equal(profile.body.avatar_url, null)
+t.test(
+  'the profile and the member list contain the avatar URL, and each change emits one event',
+  async (t) => {
+    const person = await server.person()
+    const project = (await person.client.post('/projects', { name: 'With a picture' })).body
+    const start = await events(person)
+    const profile = await person.client.get('/user/profile')
+    t.equal(profile.body.avatar_url, null)
 
-  const first = await post(person.client, { bytes: await halves().png().toBuffer() })
-  t.equal(first.headers.get('etag'), (await person.client.get('/user/avatar')).headers.get('etag'))
-  t.same((await person.client.get('/user/avatar')).body, first.body)
-  const shown = await person.client.get('/user/profile')
-  t.equal(shown.body.avatar_url, first.body.url)
-  t.equal(shown.body.updated_at, first.body.updated_at)
-  t.not(shown.headers.get('etag'), profile.headers.get('etag'))
-  t.ok(shown.body.updated_at > profile.body.updated_at)
-  t.equal(
-    (
-      await person.client.put(
-        '/user/profile',
-        { bio: 'x' },
-        { headers: { 'if-match': profile.headers.get('etag')! } },
-      )
-    ).status,
-    412,
-  )
-  t.equal(
-    (await person.client.get(`/projects/${project.id}/members`)).body.data[0].user.avatar_url,
-    first.body.url,
-  )
-  t.equal((await server.admin.client.get(`/users/${person.id}`)).body.avatar_url, first.body.url)
+    const first = await post(person.client, { bytes: await halves().png().toBuffer() })
+    t.equal(first.headers.get('etag'), (await person.client.get('/user/avatar')).headers.get('etag'))
+    t.same((await person.client.get('/user/avatar')).body, first.body)
+    const updated = await person.client.get('/user/profile')
+    t.equal(updated.body.avatar_url, first.body.url)
+    t.equal(updated.body.updated_at, first.body.updated_at)
+    t.not(updated.headers.get('etag'), profile.headers.get('etag'))
+    t.ok(updated.body.updated_at > profile.body.updated_at)
+    t.equal(
+      (
+        await person.client.put(
+          '/user/profile',
+          { bio: 'x' },
+          { headers: { 'if-match': profile.headers.get('etag')! } },
+        )
+      ).status,
+      412,
+    )
+    t.equal(
+      (await person.client.get(`/projects/${project.id}/members`)).body.data[0].user.avatar_url,
+      first.body.url,
+    )
+    t.equal((await server.admin.client.get(`/users/${person.id}`)).body.avatar_url, first.body.url)
 
-  const second = await post(person.client, { bytes: await halves().jpeg().toBuffer() })
-  t.not(second.body.id, first.body.id)
-  t.same(await doomed(first.body.id), keysOf(first.body.id))
-  t.equal((await download(server.url, `/avatars/${first.body.id}/256`)).status, 404)
-  t.equal((await person.client.get('/user/profile')).body.avatar_url, second.body.url)
+    const second = await post(person.client, { bytes: await halves().jpeg().toBuffer() })
+    t.not(second.body.id, first.body.id)
+    t.same(await queuedBlobs(first.body.id), keysOf(first.body.id))
+    t.equal((await download(server.url, `/avatars/${first.body.id}/256`)).status, 404)
+    t.equal((await person.client.get('/user/profile')).body.avatar_url, second.body.url)
 
-  t.equal(
-    (await person.client.delete('/user/avatar', { headers: { 'if-match': first.headers.get('etag')! } }))
-      .status,
-    412,
-  )
-  t.equal(
-    (await person.client.delete('/user/avatar', { headers: { 'if-match': second.headers.get('etag')! } }))
-      .status,
-    204,
-  )
-  t.equal((await person.client.delete('/user/avatar')).status, 404)
-  t.equal((await person.client.get('/user/avatar')).status, 404)
-  t.same(await doomed(second.body.id), keysOf(second.body.id))
-  t.equal((await download(server.url, `/avatars/${second.body.id}/64`)).status, 404)
-  const last = await person.client.get('/user/profile')
-  t.equal(last.body.avatar_url, null)
-  t.ok(last.body.updated_at > second.body.updated_at)
+    t.equal(
+      (await person.client.delete('/user/avatar', { headers: { 'if-match': first.headers.get('etag')! } }))
+        .status,
+      412,
+    )
+    t.equal(
+      (await person.client.delete('/user/avatar', { headers: { 'if-match': second.headers.get('etag')! } }))
+        .status,
+      204,
+    )
+    t.equal((await person.client.delete('/user/avatar')).status, 404)
+    t.equal((await person.client.get('/user/avatar')).status, 404)
+    t.same(await queuedBlobs(second.body.id), keysOf(second.body.id))
+    t.equal((await download(server.url, `/avatars/${second.body.id}/64`)).status, 404)
+    const last = await person.client.get('/user/profile')
+    t.equal(last.body.avatar_url, null)
+    t.ok(last.body.updated_at > second.body.updated_at)
 
-  const told = (await events(person)).slice(start.length)
-  t.same(
-    told.map((event) => event.type),
-    ['avatar.updated', 'avatar.updated', 'avatar.deleted'],
-  )
-  t.same(told[0].data, { object: first.body, previous_attributes: {} })
-  t.same(told[1].data.object, second.body)
-  t.match(told[1].data.previous_attributes, { id: first.body.id, url: first.body.url })
-  t.same(told[2].data, { object: second.body, previous_attributes: {} })
-  for (const event of told) t.equal(event.project_id, null)
-  t.equal(
-    (await events(await server.person())).filter((event) => event.type.startsWith('avatar')).length,
-    0,
-    'nobody else is told',
-  )
-})
+    const emitted = (await events(person)).slice(start.length)
+    t.same(
+      emitted.map((event) => event.type),
+      ['avatar.updated', 'avatar.updated', 'avatar.deleted'],
+    )
+    t.same(emitted[0].data, { object: first.body, previous_attributes: {} })
+    t.same(emitted[1].data.object, second.body)
+    t.match(emitted[1].data.previous_attributes, { id: first.body.id, url: first.body.url })
+    t.same(emitted[2].data, { object: second.body, previous_attributes: {} })
+    for (const event of emitted) t.equal(event.project_id, null)
+    t.equal(
+      (await events(await server.person())).filter((event) => event.type.startsWith('avatar')).length,
+      0,
+      'other users get no event',
+    )
+  },
+)
 
-t.test('with its user an avatar goes too', async (t) => {
+t.test('the avatar of a deleted user is deleted', async (t) => {
   const person = await server.person()
   const { body } = await post(person.client, { bytes: await halves().png().toBuffer() })
   t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
   t.equal(await server.services.database.prisma.avatar.count({ where: { userId: person.id } }), 0)
-  t.same(await doomed(body.id), keysOf(body.id))
+  t.same(await queuedBlobs(body.id), keysOf(body.id))
   t.equal((await download(server.url, body.url.slice(3))).status, 404)
 })
 
-t.test('the same upload with the same Idempotency-Key is one', async (t) => {
+t.test('an upload repeated with its Idempotency-Key counts once', async (t) => {
   const person = await server.person()
   const bytes = await halves().png().toBuffer()
   const headers = { 'idempotency-key': 'a-picture' }
@@ -525,39 +535,42 @@ t.test('the same upload with the same Idempotency-Key is one', async (t) => {
   t.equal((await post(person.client, { bytes: await halves().jpeg().toBuffer(), headers })).status, 422)
   t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 1)
   t.same((await person.client.get('/user/avatar')).body, first.body)
-  const crowd = await Promise.all(
+  const replies = await Promise.all(
     Array.from(
       { length: 5 },
-      async () => await post(person.client, { bytes, headers: { 'idempotency-key': 'a-crowd' } }),
+      async () => await post(person.client, { bytes, headers: { 'idempotency-key': 'concurrent' } }),
     ),
   )
-  t.ok(crowd.some(({ status }) => status === 200))
-  for (const { status } of crowd) t.ok(status === 200 || status === 409, `${status}`)
+  t.ok(replies.some(({ status }) => status === 200))
+  for (const { status } of replies) t.ok(status === 200 || status === 409, `${status}`)
   t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 2)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('of many uploads at once one is the avatar, and nothing dangles', async (t) => {
-  const person = await server.person()
-  const bytes = [await halves().png().toBuffer(), await halves().jpeg().toBuffer()]
-  const replies = await Promise.all(
-    Array.from({ length: 8 }, async (_, i) => await post(person.client, { bytes: bytes[i % 2] })),
-  )
-  t.same(
-    replies.map(({ status }) => status),
-    Array(8).fill(200),
-  )
-  const { body: avatar } = await person.client.get('/user/avatar')
-  t.equal((await person.client.get('/user/profile')).body.avatar_url, avatar.url)
-  for (const { body } of replies) {
-    t.equal((await download(server.url, body.url.slice(3))).status, body.id === avatar.id ? 200 : 404)
-    t.same(await doomed(body.id), body.id === avatar.id ? [] : keysOf(body.id))
-  }
-  t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 8)
-  await nothingLeft(t, server)
-})
+t.test(
+  'one of several concurrent uploads becomes the avatar, and the blobs of the others are deleted',
+  async (t) => {
+    const person = await server.person()
+    const bytes = [await halves().png().toBuffer(), await halves().jpeg().toBuffer()]
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, async (_, i) => await post(person.client, { bytes: bytes[i % 2] })),
+    )
+    t.same(
+      replies.map(({ status }) => status),
+      Array(8).fill(200),
+    )
+    const { body: avatar } = await person.client.get('/user/avatar')
+    t.equal((await person.client.get('/user/profile')).body.avatar_url, avatar.url)
+    for (const { body } of replies) {
+      t.equal((await download(server.url, body.url.slice(3))).status, body.id === avatar.id ? 200 : 404)
+      t.same(await queuedBlobs(body.id), body.id === avatar.id ? [] : keysOf(body.id))
+    }
+    t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 8)
+    await assertNothingLeft(t, server)
+  },
+)
 
-t.test('an image is for every page, kept for good, and given in part', async (t) => {
+t.test('an image is public, immutable and supports ranges', async (t) => {
   const person = await server.person()
   const { body: avatar } = await post(person.client, { bytes: await halves().png().toBuffer() })
   const path = `/avatars/${avatar.id}/128`
@@ -627,23 +640,23 @@ t.test('an image is for every page, kept for good, and given in part', async (t)
   }
 })
 
-t.test('with no place for the bytes there is no avatar', async (t) => {
+t.test('a storage error keeps the previous avatar', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
   const bytes = await halves().png().toBuffer()
-  const { body: former } = await post(client, { bytes })
+  const { body: previous } = await post(client, { bytes })
   const folder = join(server.services.config.storageDir, 'blobs')
   rmSync(folder, { recursive: true })
   writeFileSync(folder, '')
   t.equal((await post(client, { bytes })).status, 503)
-  t.same((await client.get('/user/avatar')).body, former, 'the former one stays')
-  t.same(await server.services.database.prisma.doomedBlob.count(), 0)
-  const image = await download(server.url, former.url.slice(3))
+  t.same((await client.get('/user/avatar')).body, previous, 'the previous avatar stays')
+  t.same(await server.services.database.prisma.deletedBlob.count(), 0)
+  const image = await download(server.url, previous.url.slice(3))
   t.equal(image.status, 503)
   t.equal(image.headers.get('cache-control'), 'no-store')
 })
 
-t.test('a server that is never asked for a picture does not load what draws them', async (t) => {
+t.test('sharp is loaded on first use only', async (t) => {
   const script = `
     await import('./generated/routes.ts')
     const { sharedObjects } = process.report.getReport()
@@ -655,12 +668,12 @@ t.test('a server that is never asked for a picture does not load what draws them
 })
 
 t.test(
-  'a page of another origin shows it',
+  'a page of another origin can embed the image',
   { skip: browserPath === undefined && 'no Chromium' },
   async (t) => {
     const person = await server.person()
     const { body: avatar } = await post(person.client, { bytes: await halves().png().toBuffer() })
-    // A page that takes in only what says that it may be.
+    // With require-corp the page embeds only resources that allow it.
     const elsewhere = createServer((_request, response) => {
       response.writeHead(200, {
         'content-type': 'text/html',
@@ -692,26 +705,30 @@ t.test(
     })
     t.teardown(() => browser.close())
     const page = await browser.newPage()
-    const complaints: string[] = []
+    const warnings: string[] = []
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon'))
-        complaints.push(message.text())
+        warnings.push(message.text())
     })
     await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
     for (const size of [64, 128, 256]) {
       const natural = await page.evaluate(
-        `(async () => { const image = document.getElementById('a${size}'); await image.decode(); return [image.naturalWidth, image.naturalHeight] })()`,
+        `(async () => {
+          const image = document.getElementById('a${size}')
+          await image.decode()
+          return [image.naturalWidth, image.naturalHeight]
+        })()`,
       )
       t.same(natural, [size, size])
     }
-    t.same(complaints, [])
+    t.same(warnings, [])
     await page.goto(`${server.url}${avatar.url}`)
-    t.equal(await page.evaluate('document.contentType'), 'image/webp', 'and opened by itself it is a picture')
+    t.equal(await page.evaluate('document.contentType'), 'image/webp', 'opened directly it is an image')
   },
 )
 
 async function post(client: Client, { headers, ...content }: Upload): Promise<Reply> {
-  const form = formOf({ name: 'me.png', type: 'image/png', ...content })
+  const form = uploadForm({ name: 'me.png', type: 'image/png', ...content })
   return await client.call('POST', '/user/avatar', {
     raw: form.body,
     headers: { ...form.headers, ...headers },
@@ -720,17 +737,17 @@ async function post(client: Client, { headers, ...content }: Upload): Promise<Re
 
 async function imageAt(url: string): Promise<{ headers: Headers; bytes: Buffer }> {
   const image = await download(server.url, url.slice('/v1'.length))
-  if (image.status !== 200) throw new Error(`no image: ${image.status}`)
+  if (image.status !== 200) throw new Error(`the download of the image failed: ${image.status}`)
   return image
 }
 
-/** Wider than high, its left half red and its right half blue. */
+/** A picture of 160 × 100 pixels, with a red left half and a blue right half. */
 function halves(): ReturnType<typeof sharp> {
   const left = sharp({ create: { width: 80, height: 100, channels: 3, background: red } })
   return left.extend({ right: 80, background: blue })
 }
 
-/** Holds colours against the picture, at parts of its width and height. */
+/** Compares colors at relative positions (0-1) of the picture. */
 async function looksLike(
   t: Test,
   picture: Buffer,
@@ -740,10 +757,10 @@ async function looksLike(
   for (const [x, y, { r, g, b }] of points) {
     const at = (Math.floor(y * info.height) * info.width + Math.floor(x * info.width)) * info.channels
     const seen = [...data.subarray(at, at + 3)]
-    // Not exactly: some kinds lose a little, and CMYK has no such blue.
+    // With a tolerance, because of lossy formats and the conversion from CMYK.
     t.ok(
       [r, g, b].every((value, i) => Math.abs(value - seen[i]) < 90),
-      `at ${x}, ${y} it is ${seen}`,
+      `the color at ${x}, ${y} is ${seen}`,
     )
   }
 }
@@ -756,9 +773,9 @@ function keysOf(id: string): string[] {
   return [128, 256, 64].map((size) => `${id}-${size}`)
 }
 
-async function doomed(id: string): Promise<string[]> {
+async function queuedBlobs(id: string): Promise<string[]> {
   return (
-    await server.services.database.prisma.doomedBlob.findMany({
+    await server.services.database.prisma.deletedBlob.findMany({
       where: { key: { startsWith: id } },
       orderBy: { key: 'asc' },
     })
@@ -774,13 +791,13 @@ function chunk(kind: string, data: Buffer): Buffer {
   return whole
 }
 
-/** With more chunks after the header. */
+/** Inserts chunks after the PNG header. */
 function withChunks(png: Buffer, chunks: Buffer[]): Buffer {
   const afterHeader = pngSignature.length + 25
   return Buffer.concat([png.subarray(0, afterHeader), ...chunks, png.subarray(afterHeader)])
 }
 
-/** With the beginnings of an animation. */
+/** Turns a PNG into an animated one by an acTL chunk. */
 function apng(png: Buffer): Buffer {
   return withChunks(png, [chunk('acTL', Buffer.from('0000000100000000', 'hex'))])
 }

@@ -1,4 +1,5 @@
-// Downloads: exactly the bytes that are asked for, to whoever may have them, and never as something that a browser runs.
+// Downloads: ranges and conditional requests, access control, and headers that keep a browser from running a
+// file.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { realpathSync, rmSync, truncateSync } from 'node:fs'
@@ -6,22 +7,22 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { keep, startFakeS3 } from '../support/fake-s3.ts'
-import { openFiles } from '../support/open-files.ts'
+import { acceptUpload, startFakeS3 } from '../support/fake-s3.ts'
+import { countOpenFiles } from '../support/open-files.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { download, openWire, uploaded, type Download } from '../support/storage.ts'
+import { download, openConnection, uploadFile, type Download } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const pathOf = ({ id }: { id: string }): string => `/storage/files/${id}/download`
 const bytes = randomBytes(1000)
 const server = await startServer(t)
 
-t.test('the whole file, and HEAD', async (t) => {
+t.test('GET returns the file and HEAD the same headers', async (t) => {
   const { client, key } = await server.person()
   for (const content of [Buffer.alloc(0), Buffer.from([255]), bytes, randomBytes(300_000)]) {
     const size = content.length
-    const file = await uploaded(client, { bytes: content, name: 'some.bin' })
+    const file = await uploadFile(client, { bytes: content, name: 'some.bin' })
     const whole = await download(server.url, pathOf(file), { key })
     t.equal(whole.status, 200)
     t.ok(whole.bytes.equals(content), `${size} bytes`)
@@ -41,24 +42,24 @@ t.test('the whole file, and HEAD', async (t) => {
     const head = await download(server.url, pathOf(file), { key, method: 'HEAD' })
     t.equal(head.status, 200)
     hasHeaders(t, head, expected)
-    t.same(fieldsOf(head), fieldsOf(whole), 'HEAD has the same fields')
+    t.same(fieldsOf(head), fieldsOf(whole), 'HEAD has the same header fields')
     t.equal(head.bytes.length, 0)
     const ranged = await download(server.url, pathOf(file), {
       key,
       method: 'HEAD',
       headers: { range: 'bytes=0-0' },
     })
-    t.equal(ranged.status, 200, 'a range is for GET alone')
+    t.equal(ranged.status, 200, 'Range is ignored for HEAD')
     hasHeaders(t, ranged, expected)
   }
 })
 
-t.test('what a client has already is not sent again', async (t) => {
+t.test('conditional requests answer 304 for unchanged content', async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
+  const file = await uploadFile(client, { bytes })
   const modified = new Date(file.created_at).toUTCString()
   const before = new Date(Date.parse(file.created_at) - 5_000).toUTCString()
-  const asked: Array<[headers: Record<string, string>, status: number]> = [
+  const conditions: Array<[headers: Record<string, string>, status: number]> = [
     [{ 'if-none-match': file.etag }, 304],
     [{ 'if-none-match': `W/${file.etag}` }, 304],
     [{ 'if-none-match': `"other", ${file.etag}` }, 304],
@@ -74,7 +75,7 @@ t.test('what a client has already is not sent again', async (t) => {
     [{ 'if-none-match': file.etag, range: 'bytes=0-1' }, 304],
     [{ 'if-none-match': '"other"', range: 'bytes=0-1' }, 206],
   ]
-  for (const [headers, status] of asked) {
+  for (const [headers, status] of conditions) {
     for (const method of status === 206 ? ['GET'] : ['GET', 'HEAD']) {
       const reply = await download(server.url, pathOf(file), { key, headers, method })
       t.same(
@@ -93,11 +94,11 @@ t.test('what a client has already is not sent again', async (t) => {
   t.equal(
     (await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status,
     304,
-    'a new name is no new content',
+    'a rename does not change the ETag',
   )
 })
 
-// What is asked of 1,000 bytes, and from where to where the answer goes; null is the whole.
+// A Range header for 1,000 bytes, and the returned range; null is the whole file.
 const ranges: Array<[range: string, answer: [number, number] | null | 416]> = [
   ['bytes=0-0', [0, 0]],
   ['bytes=0-99', [0, 99]],
@@ -165,9 +166,9 @@ for (const { name, skip, env } of stores) {
   t.test(`ranges from ${name}`, { skip }, async (t) => {
     const server = await startServer(t, { env: await env(t) })
     const { client, key } = await server.person()
-    const file = await uploaded(client, { bytes })
+    const file = await uploadFile(client, { bytes })
 
-    t.test('each is answered as it should be', async (t) => {
+    t.test('each range returns the expected bytes', async (t) => {
       for (const [range, answer] of ranges) {
         const reply = await download(server.url, pathOf(file), { key, headers: { range } })
         isRange(t, reply, bytes, answer, range)
@@ -181,8 +182,8 @@ for (const { name, skip, env } of stores) {
       }
     })
 
-    t.test('of a file with nothing in it', async (t) => {
-      const empty = await uploaded(client, { bytes: '' })
+    t.test('ranges of an empty file', async (t) => {
+      const empty = await uploadFile(client, { bytes: '' })
       for (const [range, answer] of [
         ['bytes=0-', 416],
         ['bytes=0-0', 416],
@@ -200,9 +201,9 @@ for (const { name, skip, env } of stores) {
       }
     })
 
-    t.test('only while If-Range holds', async (t) => {
+    t.test('a range applies only when If-Range matches', async (t) => {
       const modified = new Date(file.created_at).toUTCString()
-      const holds: Array<[ifRange: string, holds: boolean]> = [
+      const validators: Array<[ifRange: string, matches: boolean]> = [
         [file.etag, true],
         ['"other"', false],
         [`W/${file.etag}`, false],
@@ -214,7 +215,7 @@ for (const { name, skip, env } of stores) {
         [new Date(Date.parse(file.created_at) + 60_000).toUTCString(), false],
         [new Date(Date.parse(file.created_at) - 60_000).toUTCString(), false],
       ]
-      for (const [ifRange, asked] of holds) {
+      for (const [ifRange, matches] of validators) {
         isRange(
           t,
           await download(server.url, pathOf(file), {
@@ -222,7 +223,7 @@ for (const { name, skip, env } of stores) {
             headers: { range: 'bytes=1-2', 'if-range': ifRange },
           }),
           bytes,
-          asked ? [1, 2] : null,
+          matches ? [1, 2] : null,
           ifRange,
         )
         isRange(
@@ -232,15 +233,15 @@ for (const { name, skip, env } of stores) {
             headers: { range: 'bytes=5000-', 'if-range': ifRange },
           }),
           bytes,
-          asked ? 416 : null,
+          matches ? 416 : null,
           ifRange,
         )
       }
     })
 
-    t.test('any, and pieces that make the whole', async (t) => {
+    t.test('random ranges, and parts that add up to the file', async (t) => {
       const content = randomBytes(700_001)
-      const file = await uploaded(client, { bytes: content })
+      const file = await uploadFile(client, { bytes: content })
       for (let i = 0; i < 40; i++) {
         const start = Math.floor(Math.random() * content.length)
         const end = start + Math.floor(Math.random() * (content.length - start))
@@ -270,34 +271,34 @@ for (const { name, skip, env } of stores) {
   })
 
   t.test(
-    `downloads from ${name} that end early or late`,
+    `interrupted and slow downloads from ${name}`,
     { skip: skip === false && process.platform !== 'linux' ? 'no /proc' : skip },
     async (t) => {
       const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1', ...(await env(t)) } })
       const { client, key } = await server.person()
       const content = randomBytes(12_000_000)
-      const file = await uploaded(client, { bytes: content })
+      const file = await uploadFile(client, { bytes: content })
 
-      t.test('a client that leaves leaves nothing open', async (t) => {
-        // What is kept ready for others is there once, before anything is counted.
+      t.test('a disconnected client leaves no open files or sockets', async (t) => {
+        // Opens the pooled connections before sockets are counted.
         await download(server.url, pathOf(file), { key, headers: { range: 'bytes=0-0' } })
-        const before = openFiles('socket:')
+        const before = countOpenFiles('socket:')
         for (let i = 0; i < 20; i++) {
-          const wire = await openWire(t, server.url)
-          await wire.write(requestFor(file, key))
-          if (i % 4 > 0) await waitUntil(() => wire.answer().length > 1000, 'the download to have begun')
-          wire.socket[i % 2 === 0 ? 'destroy' : 'resetAndDestroy']()
+          const connection = await openConnection(t, server.url)
+          await connection.write(requestFor(file, key))
+          if (i % 4 > 0) await waitUntil(() => connection.received().length > 1000, 'the download to start')
+          connection.socket[i % 2 === 0 ? 'destroy' : 'resetAndDestroy']()
         }
         await waitUntil(() => openBlobs(server) === 0, 'the blobs to be closed')
-        await waitUntil(() => openFiles('socket:') < before + 10, 'the connections to be closed')
-        t.same(errorsIn(server), [], 'and no error in the log')
+        await waitUntil(() => countOpenFiles('socket:') < before + 10, 'the connections to be closed')
+        t.same(errorsIn(server), [], 'there is no error in the log')
         const { bytes } = await download(server.url, pathOf(file), { key })
-        t.ok(bytes.equals(content), 'and the next one has it whole')
+        t.ok(bytes.equals(content), 'the next download is complete')
       })
 
-      t.test('one that reads slowly has all in the end', async (t) => {
-        const reading = await opened(server, file, key)
-        // Longer than a request may take to arrive.
+      t.test('a slow reader receives the complete file', async (t) => {
+        const reading = await startDownload(server, file, key)
+        // Longer than the request timeout.
         await sleep(2_200)
         const chunks: Buffer[] = []
         for await (const chunk of reading) {
@@ -306,12 +307,14 @@ for (const { name, skip, env } of stores) {
         t.ok(Buffer.concat(chunks).equals(content))
       })
 
-      t.test('what is deleted meanwhile is never wrong', async (t) => {
-        const doomed = await uploaded(client, { bytes: content })
-        const readings = await Promise.all(Array.from({ length: 4 }, () => opened(server, doomed, key)))
-        t.equal((await client.delete(`/storage/files/${doomed.id}`)).status, 204)
-        await (await server.services.storage.blobs()).remove([doomed.id])
-        t.equal((await download(server.url, pathOf(doomed), { key })).status, 404)
+      t.test('a file deleted during a download is sent correctly or the connection is cut', async (t) => {
+        const deleted = await uploadFile(client, { bytes: content })
+        const readings = await Promise.all(
+          Array.from({ length: 4 }, () => startDownload(server, deleted, key)),
+        )
+        t.equal((await client.delete(`/storage/files/${deleted.id}`)).status, 204)
+        await (await server.services.storage.blobStore()).delete([deleted.id])
+        t.equal((await download(server.url, pathOf(deleted), { key })).status, 404)
         for (const reading of readings) {
           const chunks: Buffer[] = []
           let cut = false
@@ -320,16 +323,16 @@ for (const { name, skip, env } of stores) {
           } catch {
             cut = true
           }
-          const came = Buffer.concat(chunks)
-          t.ok(came.equals(content.subarray(0, came.length)))
-          t.equal(came.length < content.length, cut, 'it is whole, or the client can tell')
-          if (name === 'disk') t.notOk(cut, 'and here it is whole')
+          const received = Buffer.concat(chunks)
+          t.ok(received.equals(content.subarray(0, received.length)))
+          t.equal(received.length < content.length, cut, 'the download is complete or visibly cut')
+          if (name === 'disk') t.notOk(cut, 'from disk it is complete')
         }
       })
 
-      t.test('one whose blob is lost is no empty file', async (t) => {
-        const lost = await uploaded(client, { bytes: content })
-        await (await server.services.storage.blobs()).remove([lost.id])
+      t.test('a lost blob is a server error, not an empty file', async (t) => {
+        const lost = await uploadFile(client, { bytes: content })
+        await (await server.services.storage.blobStore()).delete([lost.id])
         for (const headers of [{}, { range: 'bytes=5-' }] as Array<Record<string, string>>) {
           const reply = await download(server.url, pathOf(lost), { key, headers })
           t.equal(reply.status, 500)
@@ -342,32 +345,32 @@ for (const { name, skip, env } of stores) {
             'cache-control': 'no-store',
           })
         }
-        t.match(errorsIn(server).join(), lost.id, 'and the log says which')
+        t.match(errorsIn(server).join(), lost.id, 'the log names the file')
         t.equal((await client.get(`/storage/files/${lost.id}`)).body.download_count, 0)
         t.equal((await client.delete(`/storage/files/${lost.id}`)).status, 204)
       })
 
-      t.test('one whose blob goes between two looks was deleted', async (t) => {
-        const gone = await uploaded(client, { bytes })
-        const blobs = await server.services.storage.blobs()
+      t.test('a file deleted between reading its row and its blob is a 404', async (t) => {
+        const file = await uploadFile(client, { bytes })
+        const blobs = await server.services.storage.blobStore()
         const { read } = blobs
         t.teardown(() => {
           blobs.read = read
         })
         blobs.read = async (...args) => {
-          await client.delete(`/storage/files/${gone.id}`)
-          await blobs.remove([gone.id])
+          await client.delete(`/storage/files/${file.id}`)
+          await blobs.delete([file.id])
           return await read(...args)
         }
-        t.equal((await download(server.url, pathOf(gone), { key })).status, 404)
+        t.equal((await download(server.url, pathOf(file), { key })).status, 404)
       })
     },
   )
 }
 
-t.test('a blob that has become shorter cuts the connection', async (t) => {
+t.test('a truncated blob cuts the connection', async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes: randomBytes(500_000) })
+  const file = await uploadFile(client, { bytes: randomBytes(500_000) })
   truncateSync(blobOf(server, file.id), 300_000)
   for (const range of [undefined, 'bytes=100000-', 'bytes=400000-400010']) {
     await t.rejects(
@@ -379,31 +382,31 @@ t.test('a blob that has become shorter cuts the connection', async (t) => {
     (await download(server.url, pathOf(file), { key, headers: { range: 'bytes=0-299999' } })).bytes.length,
     300_000,
   )
-  // Whoever reads has the last byte before the server closes what it came from.
+  // The client has the last byte before the server closes the file.
   await waitUntil(() => openBlobs(server) === 0, 'the blobs to be closed')
 })
 
-t.test('with no folder of blobs there is an error, and no empty file', async (t) => {
+t.test('a missing blob directory is a server error, not an empty file', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
+  const file = await uploadFile(client, { bytes })
   rmSync(join(server.services.config.storageDir, 'blobs'), { recursive: true })
   const reply = await download(server.url, pathOf(file), { key })
   t.ok(reply.status >= 500)
   t.equal(
     (await download(server.url, pathOf(file), { key, headers: { 'if-none-match': file.etag } })).status,
     304,
-    'who has it is not told so',
+    'a conditional request needs no blob',
   )
 })
 
-t.test('who may', async (t) => {
+t.test('access', async (t) => {
   const owner = await server.person()
   const other = await server.person()
-  const mine = await uploaded(owner.client, { bytes })
+  const mine = await uploadFile(owner.client, { bytes })
   const unknown = `${mine.id.slice(0, -4)}0000`
 
-  t.test("a private file of one's own", async (t) => {
+  t.test('a private file outside of projects is for its owner only', async (t) => {
     const anonymous = await download(server.url, pathOf(mine))
     t.equal(anonymous.status, 401)
     t.equal(anonymous.body.error.details.reason, 'missing')
@@ -412,12 +415,12 @@ t.test('who may', async (t) => {
     t.equal(
       (await download(server.url, pathOf(mine), { headers: { 'if-none-match': mine.etag } })).status,
       401,
-      'nor whether it is unchanged',
+      '401 comes before 304',
     )
     t.equal(
       (await download(server.url, pathOf(mine), { headers: { range: 'bytes=9999-' } })).status,
       401,
-      'nor how long it is',
+      '401 comes before 416',
     )
     t.equal((await download(server.url, pathOf(mine), { key: 'plat_live_nonsense' })).status, 401)
     t.equal((await download(server.url, pathOf(mine), other)).status, 403)
@@ -432,8 +435,8 @@ t.test('who may', async (t) => {
     t.equal((await download(server.url, pathOf(mine), owner)).status, 200)
   })
 
-  t.test('a public one without a key, while it is', async (t) => {
-    const file = await uploaded(owner.client, { bytes, fields: { visibility: 'public' } })
+  t.test('a public file needs no key until it is private again', async (t) => {
+    const file = await uploadFile(owner.client, { bytes, fields: { visibility: 'public' } })
     const reply = await download(server.url, pathOf(file))
     t.equal(reply.status, 200)
     t.ok(reply.bytes.equals(bytes))
@@ -459,12 +462,12 @@ t.test('who may', async (t) => {
     t.equal(
       (await download(server.url, pathOf(file), { key: 'plat_live_nonsense' })).status,
       401,
-      'a key that is none is not ignored',
+      'an invalid key is not ignored',
     )
     t.equal(
       (await download(server.url, `/storage/files/${file.id}`)).status,
       401,
-      'what is known of it is not public',
+      'the metadata of a public file is not public',
     )
     await owner.client.put(`/storage/files/${file.id}`, { visibility: 'private' })
     t.equal(
@@ -473,10 +476,10 @@ t.test('who may', async (t) => {
     )
   })
 
-  t.test('one of a project by the role, whatever its state', async (t) => {
+  t.test('a file of a project is for its members, also while the project is archived', async (t) => {
     const projectId = (await owner.client.post('/projects', { name: 'Files' })).body.id
-    const file = await uploaded(owner.client, { bytes, fields: { project_id: projectId } })
-    const open = await uploaded(owner.client, {
+    const file = await uploadFile(owner.client, { bytes, fields: { project_id: projectId } })
+    const open = await uploadFile(owner.client, {
       bytes,
       fields: { project_id: projectId, visibility: 'public' },
     })
@@ -489,10 +492,10 @@ t.test('who may', async (t) => {
         201,
       )
     }
-    const everybody = async (): Promise<Record<string, number[]>> =>
+    const statuses = async (): Promise<Record<string, number[]>> =>
       Object.fromEntries(
         await Promise.all(
-          Object.entries({ ...members, outsider: other, nobody: { key: null } }).map(
+          Object.entries({ ...members, outsider: other, anonymous: { key: null } }).map(
             async ([who, { key }]) => [
               who,
               [
@@ -509,51 +512,51 @@ t.test('who may', async (t) => {
       editor: [200, 200],
       admin: [200, 200],
       outsider: [403, 200],
-      nobody: [401, 200],
+      anonymous: [401, 200],
     }
-    t.same(await everybody(), allowed)
+    t.same(await statuses(), allowed)
     t.equal((await owner.client.post(`/projects/${projectId}/archive`)).status, 200)
-    t.same(await everybody(), allowed, 'archived')
-    const others = await server.person()
-    const elsewhere = (await others.client.post('/projects', { name: 'Elsewhere' })).body.id
-    const bound = await server.person({ projectIds: [elsewhere] })
-    t.equal((await download(server.url, pathOf(file), bound)).status, 403)
+    t.same(await statuses(), allowed, 'archived')
+    const stranger = await server.person()
+    const elsewhere = (await stranger.client.post('/projects', { name: 'Elsewhere' })).body.id
+    const restricted = await server.person({ projectIds: [elsewhere] })
+    t.equal((await download(server.url, pathOf(file), restricted)).status, 403)
     await owner.client.post(`/projects/${projectId}/unarchive`)
     t.equal((await owner.client.delete(`/projects/${projectId}`)).status < 300, true)
-    t.same(new Set(Object.values(await everybody()).flat()), new Set([404]), 'deleted')
+    t.same(new Set(Object.values(await statuses()).flat()), new Set([404]), 'deleted')
   })
 
-  t.test('nobody when it is over', async (t) => {
+  t.test('an expired or deleted file is a 404', async (t) => {
     for (const visibility of ['private', 'public']) {
-      const file = await uploaded(owner.client, { bytes, fields: { visibility } })
+      const file = await uploadFile(owner.client, { bytes, fields: { visibility } })
       t.equal((await download(server.url, pathOf(file), owner)).status, 200)
       await owner.client.put(`/storage/files/${file.id}`, {
         expires_at: new Date(Date.now() + 300).toISOString(),
       })
       await waitUntil(
         async () => (await download(server.url, pathOf(file), owner)).status !== 200,
-        'it to expire',
+        'the file to expire',
       )
       for (const key of [owner.key, other.key, null])
         t.equal((await download(server.url, pathOf(file), { key })).status, 404)
-      const deleted = await uploaded(owner.client, { bytes, fields: { visibility } })
+      const deleted = await uploadFile(owner.client, { bytes, fields: { visibility } })
       await owner.client.delete(`/storage/files/${deleted.id}`)
       for (const key of [owner.key, other.key, null])
         t.equal((await download(server.url, pathOf(deleted), { key })).status, 404)
     }
   })
 
-  t.test('nobody when its owner is gone', async (t) => {
-    const leaver = await server.person()
-    const file = await uploaded(leaver.client, { bytes, fields: { visibility: 'public' } })
+  t.test('a file of a deleted user cannot be downloaded', async (t) => {
+    const person = await server.person()
+    const file = await uploadFile(person.client, { bytes, fields: { visibility: 'public' } })
     t.equal((await download(server.url, pathOf(file))).status, 200)
-    t.equal((await server.admin.client.delete(`/users/${leaver.id}`)).status, 204)
+    t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
     t.not((await download(server.url, pathOf(file))).status, 200)
     t.not((await download(server.url, pathOf(file), other)).status, 200)
   })
 })
 
-t.test('what a browser may show is inline where that is asked for, and nothing else ever is', async (t) => {
+t.test('only safe types are sent inline, and only on request', async (t) => {
   const { client, key } = await server.person()
   const html = '<!doctype html><script>alert(1)</script>'
   const kinds: Record<string, { bytes: Uint8Array | string; name: string; type: string; inline: boolean }> = {
@@ -590,9 +593,9 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
     PDF: { bytes: '%PDF-1.4\n%%EOF\n', name: 'a.pdf', type: 'application/pdf', inline: true },
     text: { bytes: 'plain', name: 'a.txt', type: 'text/plain; charset=utf-8', inline: true },
     HTML: { bytes: html, name: 'a.html', type: 'text/html; charset=utf-8', inline: false },
-    'HTML called text': { bytes: html, name: 'a.txt', type: 'text/html; charset=utf-8', inline: false },
-    'HTML called a picture': { bytes: html, name: 'a.png', type: 'text/html; charset=utf-8', inline: false },
-    'text called HTML': { bytes: 'plain', name: 'a.html', type: 'text/html; charset=utf-8', inline: false },
+    'HTML named .txt': { bytes: html, name: 'a.txt', type: 'text/html; charset=utf-8', inline: false },
+    'HTML named .png': { bytes: html, name: 'a.png', type: 'text/html; charset=utf-8', inline: false },
+    'text named .html': { bytes: 'plain', name: 'a.html', type: 'text/html; charset=utf-8', inline: false },
     XHTML: {
       bytes:
         '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><script>alert(1)</script></html>',
@@ -618,8 +621,9 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
     },
   }
   for (const [kind, { bytes, name, type, inline }] of Object.entries(kinds)) {
-    const file = await uploaded(client, { bytes, name, type: 'image/png' })
+    const file = await uploadFile(client, { bytes, name, type: 'image/png' })
     for (const disposition of [undefined, 'attachment', 'inline']) {
+      const expected = inline && disposition === 'inline' ? 'inline' : 'attachment'
       const path = `${pathOf(file)}${disposition === undefined ? '' : `?disposition=${disposition}`}`
       for (const headers of [{}, { range: 'bytes=0-0' }] as Array<Record<string, string>>) {
         const reply = await download(server.url, path, { key, headers })
@@ -628,7 +632,7 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
           reply,
           {
             'content-type': type,
-            'content-disposition': `${inline && disposition === 'inline' ? 'inline' : 'attachment'}; filename=${name}`,
+            'content-disposition': `${expected}; filename=${name}`,
             'x-content-type-options': 'nosniff',
             'content-security-policy': /^(audio|video)/.test(type)
               ? "default-src 'none'; media-src 'self'"
@@ -640,14 +644,14 @@ t.test('what a browser may show is inline where that is asked for, and nothing e
     }
   }
   t.equal(
-    (await download(server.url, `${pathOf(await uploaded(client))}?disposition=other`, { key })).status,
+    (await download(server.url, `${pathOf(await uploadFile(client))}?disposition=other`, { key })).status,
     400,
   )
 })
 
-t.test("a name of the client's choice", async (t) => {
+t.test('the filename parameter is escaped, and invalid names are rejected', async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes, name: 'naïve.bin' })
+  const file = await uploadFile(client, { bytes, name: 'naïve.bin' })
   t.equal(
     (await download(server.url, pathOf(file), { key })).headers.get('content-disposition'),
     'attachment; filename="na?ve.bin"; filename*=UTF-8\'\'na%C3%AFve.bin',
@@ -661,14 +665,14 @@ t.test("a name of the client's choice", async (t) => {
     '100%25.txt': "filename=100%25.txt; filename*=UTF-8''100%2525.txt",
     '.htaccess': 'filename=.htaccess',
   }
-  for (const [name, said] of Object.entries(names)) {
+  for (const [name, parameters] of Object.entries(names)) {
     const { status, headers } = await download(
       server.url,
       `${pathOf(file)}?filename=${encodeURIComponent(name)}`,
       { key },
     )
     t.equal(status, 200, name)
-    t.equal(headers.get('content-disposition'), `attachment; ${said}`)
+    t.equal(headers.get('content-disposition'), `attachment; ${parameters}`)
   }
   for (const name of [
     'a\r\nset-cookie: x=y',
@@ -696,13 +700,13 @@ t.test("a name of the client's choice", async (t) => {
     t.ok(status === 200 || status === 400, `${raw} ${status}`)
     t.equal(headers.get('set-cookie'), null)
   }
-  t.same(errorsIn(server), [], 'none of it is an error of the server')
+  t.same(errorsIn(server), [], 'there is no error in the log')
 })
 
-t.test('each download is counted, and what sends no bytes is none', async (t) => {
+t.test('each download is counted, and a response without bytes is not', async (t) => {
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
-  const asked: Array<{ headers?: Record<string, string>; method?: string }> = [
+  const file = await uploadFile(client, { bytes })
+  const requests: Array<{ headers?: Record<string, string>; method?: string }> = [
     {},
     { method: 'HEAD' },
     { headers: { 'if-none-match': file.etag } },
@@ -710,27 +714,27 @@ t.test('each download is counted, and what sends no bytes is none', async (t) =>
     { headers: { accept: 'image/png' } },
     {},
   ]
-  for (const options of asked) await download(server.url, pathOf(file), { key, ...options })
+  for (const options of requests) await download(server.url, pathOf(file), { key, ...options })
   await download(server.url, pathOf(file))
   await Promise.all(Array.from({ length: 50 }, () => download(server.url, pathOf(file), { key })))
   const count = async (): Promise<number> =>
     (await client.get(`/storage/files/${file.id}`)).body.download_count
-  await waitUntil(async () => (await count()) >= 52, 'the count')
+  await waitUntil(async () => (await count()) >= 52, 'the count to be written')
   t.equal(await count(), 52)
 })
 
-t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) => {
+t.test('redirects to presigned URLs', { skip: noS3 }, async (t) => {
   const env = await s3Env(t)
   const server = await startServer(t, { env: { ...env, S3_REDIRECT: 'true' } })
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes, name: 'rapport é.txt', type: 'text/plain' })
-  const page = await uploaded(client, {
+  const file = await uploadFile(client, { bytes, name: 'rapport é.txt', type: 'text/plain' })
+  const page = await uploadFile(client, {
     bytes: '<script>alert(1)</script>',
     name: 'page.html',
     fields: { visibility: 'public' },
   })
 
-  t.test('to an address that anybody can follow for a while', async (t) => {
+  t.test('a presigned URL needs no key, expires and allows nothing else', async (t) => {
     const reply = await client.get(`${pathOf(file)}?filename=other.bin`)
     t.equal(reply.status, 302)
     t.equal(reply.headers.get('cache-control'), 'no-store')
@@ -747,8 +751,12 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
     const part = await fetch(address, { headers: { range: 'bytes=10-19' } })
     t.equal(part.status, 206)
     t.ok(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(10, 20)))
-    t.equal((await fetch(address.replace(/(X-Amz-Expires=)\d+/, '$199999'))).status, 403, 'not for longer')
-    t.equal((await fetch(address, { method: 'PUT', body: 'x' })).status, 403, 'not to write')
+    t.equal(
+      (await fetch(address.replace(/(X-Amz-Expires=)\d+/, '$199999'))).status,
+      403,
+      'the expiry cannot be changed',
+    )
+    t.equal((await fetch(address, { method: 'PUT', body: 'x' })).status, 403, 'the URL cannot be written to')
     t.equal(
       (
         await fetch(
@@ -756,11 +764,11 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
         )
       ).status,
       403,
-      'not otherwise',
+      'the headers cannot be changed',
     )
   })
 
-  t.test('a client that follows has what it asked for', async (t) => {
+  t.test('a client that follows the redirect gets the requested range and headers', async (t) => {
     const follow = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
       fetch(`${server.url}/v1${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } })
     const whole = await follow(pathOf(file))
@@ -777,20 +785,20 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
     t.equal(
       html.headers.get('content-disposition'),
       'attachment; filename=page.html',
-      'what could run is saved',
+      'HTML is sent as an attachment',
     )
   })
 
-  t.test('who may not is not sent anywhere', async (t) => {
+  t.test('an unauthorized request is not redirected', async (t) => {
     const refused = await download(server.url, pathOf(file))
     t.equal(refused.status, 401)
     t.equal(refused.headers.get('location'), null)
     t.equal((await download(server.url, pathOf(file), await server.person())).status, 403)
   })
 
-  t.test('what needs no bytes is answered here', async (t) => {
+  t.test('a request without bytes is answered without a redirect', async (t) => {
     const head = await download(server.url, pathOf(file), { key, method: 'HEAD' })
-    t.equal(head.status, 200, 'the address is for GET alone')
+    t.equal(head.status, 200, 'HEAD is not redirected')
     hasHeaders(t, head, {
       'content-length': '1000',
       etag: file.etag,
@@ -806,17 +814,17 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
       await download(server.url, pathOf(file), { key, headers: { range: 'bytes=1000-' } }),
       bytes,
       416,
-      'too far',
+      'a range past the end',
     )
   })
 
-  t.test('each is counted once, before it is sent on', async (t) => {
-    const file = await uploaded(client, { bytes })
+  t.test('each redirect is counted once', async (t) => {
+    const file = await uploadFile(client, { bytes })
     await download(server.url, pathOf(file), { key, method: 'HEAD' })
     for (let i = 0; i < 3; i++) await download(server.url, pathOf(file), { key })
     const count = async (): Promise<number> =>
       (await client.get(`/storage/files/${file.id}`)).body.download_count
-    await waitUntil(async () => (await count()) > 0, 'the count')
+    await waitUntil(async () => (await count()) > 0, 'the count to be written')
     t.equal(await count(), 3)
   })
 
@@ -825,8 +833,8 @@ t.test('a server that sends clients on to the store', { skip: noS3 }, async (t) 
     t.notOk(log.includes(secret), `no ${secret.slice(0, 12)} in the log`)
 })
 
-t.test('what a store shows itself is a picture, sound or film', async (t) => {
-  const { env } = await startFakeS3(t, keep)
+t.test('with redirects only images, audio and video are inline', async (t) => {
+  const { env } = await startFakeS3(t, acceptUpload)
   const server = await startServer(t, { env: { ...env, S3_REDIRECT: 'true' } })
   const { client } = await server.person()
   const kinds: Array<[name: string, bytes: string | Buffer, disposition: string]> = [
@@ -838,7 +846,7 @@ t.test('what a store shows itself is a picture, sound or film', async (t) => {
   ]
   for (const [name, content, disposition] of kinds) {
     const reply = await client.get(
-      `${pathOf(await uploaded(client, { bytes: content, name }))}?disposition=inline`,
+      `${pathOf(await uploadFile(client, { bytes: content, name }))}?disposition=inline`,
     )
     t.equal(reply.status, 302)
     const { searchParams } = new URL(reply.headers.get('location')!)
@@ -847,20 +855,20 @@ t.test('what a store shows itself is a picture, sound or film', async (t) => {
   }
 })
 
-t.test('a store that is out of reach is 503, and its keys are not in the log', { skip: noS3 }, async (t) => {
+t.test('an unreachable store is a 503, and its credentials are not logged', { skip: noS3 }, async (t) => {
   const env = await s3Env(t)
   const server = await startServer(t, { env })
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes })
-  const lost = await startServer(t, {
+  const file = await uploadFile(client, { bytes })
+  const unreachable = await startServer(t, {
     databaseUrl: server.databaseUrl,
     env: { ...env, S3_ENDPOINT: 'http://127.0.0.1:9' },
   })
-  const stranger = await startServer(t, {
+  const wrongSecret = await startServer(t, {
     databaseUrl: server.databaseUrl,
     env: { ...env, S3_SECRET_ACCESS_KEY: 'another-secret' },
   })
-  for (const { url, logs } of [lost, stranger]) {
+  for (const { url, logs } of [unreachable, wrongSecret]) {
     const reply = await download(url, pathOf(file), { key })
     t.equal(reply.status, 503)
     t.ok(Number(reply.headers.get('retry-after')) > 0)
@@ -879,7 +887,7 @@ function hasHeaders(
   t.same(Object.fromEntries(Object.keys(expected).map((name) => [name, headers.get(name)])), expected, what)
 }
 
-/** But for those that are the connection's. */
+/** The names of the header fields, without those of the connection. */
 function fieldsOf({ headers }: Download): string[] {
   return [...headers.keys()].filter((name) => name !== 'connection' && name !== 'keep-alive')
 }
@@ -922,8 +930,8 @@ function requestFor(file: { id: string }, key: string): string {
   return `GET /v1${pathOf(file)} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`
 }
 
-/** A download whose head has come and whose bytes nobody has read yet. */
-async function opened(
+/** A download whose response has started and whose body is not read yet. */
+async function startDownload(
   { url }: TestServer,
   file: { id: string },
   key: string,
@@ -937,7 +945,7 @@ function blobOf({ services }: TestServer, id: string): string {
   return join(services.config.storageDir, 'blobs', id.slice(-2), id)
 }
 
-/** How many files of the store this process has open. */
+/** The number of blobs that this process has open. */
 function openBlobs({ services }: TestServer): number {
-  return openFiles(join(realpathSync(services.config.storageDir), 'blobs'))
+  return countOpenFiles(join(realpathSync(services.config.storageDir), 'blobs'))
 }

@@ -1,4 +1,4 @@
-// What is on the disk for good before anybody hears of it: bytes, the folders above them, and what a failed sync lost.
+// Durability on disk: bytes and their directories are synced before a write is acknowledged.
 import { hash, randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,103 +6,99 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { newId } from '../../infra/ids.ts'
-import { createDiskBlobs } from '../../services/storage/blobs/disk.ts'
-import { createIncoming } from '../../services/storage/blobs/temp-files.ts'
-import { createStaging } from '../../services/storage/blobs/partial-files.ts'
-import { breakLinks, noSyncs, watchSyncs } from '../support/disk-calls.ts'
+import { createDiskBlobStore } from '../../services/storage/blobs/disk.ts'
+import { createTempFiles } from '../../services/storage/blobs/temp-files.ts'
+import { createPartialFiles } from '../../services/storage/blobs/partial-files.ts'
+import { failLinks, recordSyncs, skipSyncs } from '../support/disk-calls.ts'
 
 const id = `upl_${'0'.repeat(26)}`
-const hints = { declared: null, filename: 'a' }
+const complete = { length: 4, declared: null, filename: 'a' }
 
-/** A folder that is not there yet, nor the one above it. */
-function newFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'durability-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  return join(folder, 'data', 'files')
+/** A path whose last two directories do not exist yet. */
+function newDirectory(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'durability-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return join(directory, 'data', 'files')
 }
 
-const stores: Record<string, (folder: string) => Promise<void>> = {
-  async blobs(folder) {
-    const path = join(dirname(dirname(folder)), `arrived-${randomBytes(8).toString('hex')}`)
+/** What creates each directory, by the name of the directory. */
+const writes: Record<string, (directory: string) => Promise<void>> = {
+  async blobs(directory) {
+    const path = join(dirname(dirname(directory)), `received-${randomBytes(8).toString('hex')}`)
     writeFileSync(path, 'text')
-    await createDiskBlobs(folder).put(newId('file'), { path, bytes: 4, sha256: hash('sha256', 'text') })
+    const file = { path, bytes: 4, sha256: hash('sha256', 'text') }
+    await createDiskBlobStore(directory).put(newId('file'), file)
   },
-  async incoming(folder) {
-    await createIncoming(folder).receive({ content: Readable.from([Buffer.from('text')]) } as never, {
+  async incoming(directory) {
+    await createTempFiles(directory).receive({ content: Readable.from([Buffer.from('text')]) } as never, {
       maxBytes: 10,
     })
   },
-  async uploads(folder) {
-    await (await createStaging(folder).open(newId('upl'), 0)).close()
+  async uploads(directory) {
+    await (await createPartialFiles(directory).open(newId('upl'), 0)).close()
   },
 }
 
-for (const [name, keep] of Object.entries(stores)) {
-  t.test(`every folder that ${name} makes is synced into the one above`, { skip: noSyncs }, async (t) => {
-    const synced = await watchSyncs(t)
-    const folder = newFolder(t)
-    await keep(folder)
-    const top = dirname(dirname(folder))
+for (const [name, write] of Object.entries(writes)) {
+  t.test(`every directory created for ${name} is synced into its parent`, { skip: skipSyncs }, async (t) => {
+    const synced = await recordSyncs(t)
+    const directory = newDirectory(t)
+    await write(directory)
+    const top = dirname(dirname(directory))
     t.same(
-      [top, dirname(folder), folder].filter((path) => !synced.includes(path)),
+      [top, dirname(directory), directory].filter((path) => !synced.includes(path)),
       [],
-      'down to the first',
+      'every new directory is synced',
     )
   })
 
   t.test(
-    `${name}: who comes second waits for the folder too, and trusts no other process`,
-    { skip: noSyncs },
+    `an existing directory ${name} is synced too, also for a concurrent second write`,
+    { skip: skipSyncs },
     async (t) => {
-      const synced = await watchSyncs(t)
-      const folder = newFolder(t)
-      mkdirSync(join(folder, name), { recursive: true })
+      const synced = await recordSyncs(t)
+      const directory = newDirectory(t)
+      mkdirSync(join(directory, name), { recursive: true })
       await Promise.all(
         [1, 2].map(async () => {
-          await keep(folder)
-          t.ok(synced.includes(folder), 'though it was there')
+          await write(directory)
+          t.ok(synced.includes(directory), 'the existing directory is synced')
         }),
       )
     },
   )
 }
 
-t.test(
-  'where there are no hard links a whole upload is a copy, on the disk for good',
-  { skip: noSyncs },
-  async (t) => {
-    const staging = createStaging(newFolder(t))
-    const tail = await staging.open(id, 0)
-    await tail.write(Buffer.from('text'))
-    await tail.close()
-    const synced = await watchSyncs(t)
-    for (const code of ['EPERM', 'ENOTSUP', 'EXDEV']) {
-      breakLinks(t, code)
-      const whole = await staging.whole(id, { length: 4, ...hints })
-      t.ok(synced.includes(whole.path), code)
-      t.equal(readFileSync(whole.path, 'utf8'), 'text')
-      await whole.discard()
-    }
-    for (const code of ['EIO', 'ENOSPC']) {
-      breakLinks(t, code)
-      await t.rejects(staging.whole(id, { length: 4, ...hints }), { code: 'UNAVAILABLE' }, code)
-    }
-  },
-)
+t.test('without hard links a complete upload is copied durably', { skip: skipSyncs }, async (t) => {
+  const partialFiles = createPartialFiles(newDirectory(t))
+  const writer = await partialFiles.open(id, 0)
+  await writer.write(Buffer.from('text'))
+  await writer.close()
+  const synced = await recordSyncs(t)
+  for (const code of ['EPERM', 'ENOTSUP', 'EXDEV']) {
+    failLinks(t, code)
+    const file = await partialFiles.toTempFile(id, complete)
+    t.ok(synced.includes(file.path), code)
+    t.equal(readFileSync(file.path, 'utf8'), 'text')
+    await file.discard()
+  }
+  for (const code of ['EIO', 'ENOSPC']) {
+    failLinks(t, code)
+    await t.rejects(partialFiles.toTempFile(id, complete), { code: 'UNAVAILABLE' }, code)
+  }
+})
 
-t.test('two that make the same file of an upload do not disturb each other', async (t) => {
-  const staging = createStaging(newFolder(t))
-  const tail = await staging.open(id, 0)
-  await tail.write(Buffer.from('text'))
-  await tail.close()
-  const [first, second] = [
-    await staging.whole(id, { length: 4, ...hints }),
-    await staging.whole(id, { length: 4, ...hints }),
-  ]
+t.test('two temporary files of one upload are independent', async (t) => {
+  const partialFiles = createPartialFiles(newDirectory(t))
+  const writer = await partialFiles.open(id, 0)
+  await writer.write(Buffer.from('text'))
+  await writer.close()
+  const first = await partialFiles.toTempFile(id, complete)
+  const second = await partialFiles.toTempFile(id, complete)
   await second.discard()
   t.equal(readFileSync(first.path, 'utf8'), 'text')
   await first.discard()
   const names = []
-  for await (const page of staging.list()) names.push(...page)
+  for await (const page of partialFiles.list()) names.push(...page)
   t.same(names, [id])
 })

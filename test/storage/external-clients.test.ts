@@ -1,4 +1,4 @@
-// Clients that others wrote: curl uploads and goes on where it was cut off; a browser saves, plays and seeks, and runs nothing.
+// Third-party clients: curl uploads and resumes downloads; a browser saves and plays files and executes none.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startServer } from '../support/server.ts'
-import { download, nothingLeft, uploaded } from '../support/storage.ts'
+import { download, assertNothingLeft, uploadFile } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const curl = (process.env['PATH'] ?? '')
@@ -63,10 +63,10 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
     })
     id = file.id
     t.ok((await download(server.url, `/storage/files/${id}/download`, { key })).bytes.equals(bytes))
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
-  t.test('uploads what it reads from a pipe, whose length it does not know', async (t) => {
+  t.test('uploads from a pipe with chunked encoding', async (t) => {
     const { code, text } = await run(
       [
         '-H',
@@ -84,7 +84,7 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
     t.match(JSON.parse(text), { name: 'piped.bin', bytes: bytes.length })
   })
 
-  t.test('waits to be let in, and reads the refusal', async (t) => {
+  t.test('sends Expect: 100-continue and reads the error', async (t) => {
     const { code, text } = await run([
       '-H',
       'Expect: 100-continue',
@@ -96,15 +96,15 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
     t.equal(JSON.parse(text).error.code, 'UNAUTHORIZED')
   })
 
-  t.test('goes on with a download that was cut', async (t) => {
-    const place = join(folder, 'resumed')
+  t.test('resumes an interrupted download', async (t) => {
+    const target = join(folder, 'resumed')
     const path = `/v1/storage/files/${id}/download`
     const sizes: number[] = []
-    for (const most of [1_000_000, 700_000, 1]) {
-      const cut = await cuttingProxy(t, server.url, most)
-      const { code } = await run(['-C', '-', '-o', place, ...authorization, cut + path])
-      t.ok([18, 52, 56].includes(code), `curl says that it was cut: ${code}`)
-      sizes.push(existsSync(place) ? statSync(place).size : 0)
+    for (const maxBytes of [1_000_000, 700_000, 1]) {
+      const cut = await cuttingProxy(t, server.url, maxBytes)
+      const { code } = await run(['-C', '-', '-o', target, ...authorization, cut + path])
+      t.ok([18, 52, 56].includes(code), `curl reports an interrupted transfer: ${code}`)
+      sizes.push(existsSync(target) ? statSync(target).size : 0)
     }
     t.ok(
       sizes[0] > 0 && sizes[1] > sizes[0] && sizes[2] === sizes[1] && sizes[2] < bytes.length,
@@ -114,7 +114,7 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
       '-C',
       '-',
       '-o',
-      place,
+      target,
       '-w',
       '%{http_code} %{size_download}',
       ...authorization,
@@ -122,12 +122,12 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
     ])
     t.equal(code, 0)
     t.equal(text, `206 ${bytes.length - sizes[2]}`)
-    t.ok(readFileSync(place).equals(bytes))
-    await run(['-C', '-', '-o', place, ...authorization, server.url + path])
-    t.ok(readFileSync(place).equals(bytes), 'when all is there nothing is added')
+    t.ok(readFileSync(target).equals(bytes))
+    await run(['-C', '-', '-o', target, ...authorization, server.url + path])
+    t.ok(readFileSync(target).equals(bytes), 'a complete file is not changed')
   })
 
-  t.test('names it as it is called, and asks again only for what is new', async (t) => {
+  t.test('uses the suggested file name and conditional requests', async (t) => {
     const { body: link } = await client.post(`/storage/files/${id}/links`, {})
     const saved = await run(['-OJ', '-w', '%{filename_effective}', `${link.url}?filename=saved.bin`])
     t.equal(saved.code, 0)
@@ -208,13 +208,13 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
   })
   t.teardown(() => browser.close())
   const wav = sound(180)
-  const song = await uploaded(client, { bytes: wav, name: 'song.wav', type: 'audio/wav' })
+  const song = await uploadFile(client, { bytes: wav, name: 'song.wav', type: 'audio/wav' })
   const songLink = async (): Promise<string> =>
     `${(await client.post(`/storage/files/${song.id}/links`, {})).body.url}?disposition=inline`
 
-  t.test('saves what a link of another page leads to', async (t) => {
+  t.test('saves a linked file from a page of another origin', async (t) => {
     const bytes = randomBytes(200_000)
-    const file = await uploaded(client, { bytes, fields: { name: '日本語 "x".bin' } })
+    const file = await uploadFile(client, { bytes, fields: { name: '日本語 "x".bin' } })
     const { body: link } = await client.post(`/storage/files/${file.id}/links`, { max_downloads: 1 })
     const page = await open(t, browser, `<a href="${link.url}">save</a>`)
     const [saved] = await Promise.all([page.waitForEvent('download'), page.click('a')])
@@ -224,28 +224,28 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
     t.match(
       (await client.get(`/storage/files/${file.id}/links/${link.id}`)).body,
       { status: 'used_up', download_count: 1 },
-      'it was asked for once',
+      'the file is requested once',
     )
   })
 
-  t.test('plays a sound of another origin, and seeks in it', async (t) => {
+  t.test('plays audio of another origin and seeks in it', async (t) => {
     const page = await open(t, browser, '')
     const elsewhere = await pageOf(t, `<audio preload="metadata" src="${await songLink()}"></audio>`)
-    await plays(t, page, 'audio', elsewhere)
+    await assertPlays(t, page, 'audio', elsewhere)
   })
 
-  t.test('opens a sound by its own address', async (t) => {
+  t.test('opens audio directly', async (t) => {
     const page = await open(t, browser, '')
-    const complaints: string[] = []
+    const warnings: string[] = []
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+      if (['error', 'warning'].includes(message.type())) warnings.push(message.text())
     })
-    await plays(t, page, 'video, audio', await songLink())
-    t.same(complaints, [])
+    await assertPlays(t, page, 'video, audio', await songLink())
+    t.same(warnings, [])
   })
 
-  t.test('shows a picture and a text in place', async (t) => {
-    const picture = await uploaded(client, {
+  t.test('displays an image and a text inline', async (t) => {
+    const picture = await uploadFile(client, {
       bytes: Buffer.from(
         'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
         'base64',
@@ -253,41 +253,45 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
       name: 'a.png',
       fields: { visibility: 'public' },
     })
-    const text = await uploaded(client, {
+    const text = await uploadFile(client, {
       bytes: 'one <b>line</b> é',
       name: 'a.txt',
       fields: { visibility: 'public' },
     })
-    const page = await open(t, browser, `<img src="${addressOf(picture)}">`)
+    const page = await open(t, browser, `<img src="${inlineUrl(picture)}">`)
     t.equal(await page.evaluate('document.images[0].decode().then(() => document.images[0].naturalWidth)'), 1)
-    await page.goto(addressOf(picture))
+    await page.goto(inlineUrl(picture))
     t.same(await page.evaluate('[document.contentType, document.images[0].naturalWidth]'), ['image/png', 1])
-    await page.goto(addressOf(text))
+    await page.goto(inlineUrl(text))
     t.same(await page.evaluate('[document.contentType, document.body.innerText]'), [
       'text/plain',
       'one <b>line</b> é',
     ])
   })
 
-  t.test('runs nothing that a file holds', async (t) => {
+  t.test('executes no script in a file', async (t) => {
     const script =
-      'document.title = "ran"; fetch("/ran"); opener && opener.postMessage("ran", "*"); parent.postMessage("ran", "*")'
+      'document.title = "ran"; fetch("/ran"); opener && opener.postMessage("ran", "*"); ' +
+      'parent.postMessage("ran", "*")'
+    const escaped = script.replaceAll('&', '&amp;')
+    const xhtml = 'http://www.w3.org/1999/xhtml'
     const kinds: Record<string, string> = {
       'page.html': `<!doctype html><title>a</title><script>${script}</script>`,
       'page.txt': `<!doctype html><title>a</title><script>${script}</script>`,
-      'page.xhtml': `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><script>${script}</script></html>`,
-      'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg"><script>${script.replaceAll('&', '&amp;')}</script></svg>`,
-      'page.xml': `<?xml version="1.0"?><x:script xmlns:x="http://www.w3.org/1999/xhtml">${script.replaceAll('&', '&amp;')}</x:script>`,
+      'page.xhtml': `<?xml version="1.0"?><html xmlns="${xhtml}"><script>${script}</script></html>`,
+      'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg"><script>${escaped}</script></svg>`,
+      'page.xml': `<?xml version="1.0"?><x:script xmlns:x="${xhtml}">${escaped}</x:script>`,
     }
-    const asked: string[] = []
+    const requests: string[] = []
     const frame = await open(
       t,
       browser,
-      '<iframe></iframe><script>addEventListener("message", ({ data }) => { document.title = data })</script>',
+      '<iframe></iframe>' +
+        '<script>addEventListener("message", ({ data }) => { document.title = data })</script>',
     )
-    frame.on('request', (request) => asked.push(request.url()))
+    frame.on('request', (request) => requests.push(request.url()))
     for (const [name, content] of Object.entries(kinds)) {
-      const file = await uploaded(client, {
+      const file = await uploadFile(client, {
         bytes: content,
         name,
         type: 'text/html',
@@ -296,7 +300,7 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
       const { body: link } = await client.post(`/storage/files/${file.id}/links`, {})
       const [saved] = await Promise.all([
         frame.waitForEvent('download'),
-        frame.goto(addressOf(file)).catch(() => {}),
+        frame.goto(inlineUrl(file)).catch(() => {}),
       ])
       t.equal(readFileSync(await saved.path(), 'utf8'), content, `${name} is saved`)
       const address = `${link.url}?disposition=inline`
@@ -304,15 +308,15 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
         frame.waitForEvent('download'),
         frame.evaluate(`document.querySelector('iframe').src = ${JSON.stringify(address)}`),
       ])
-      t.equal(await frame.title(), 'elsewhere', `${name} in a frame`)
+      t.equal(await frame.title(), 'elsewhere', `${name} in an iframe does not run`)
     }
-    const code = await uploaded(client, {
+    const code = await uploadFile(client, {
       bytes: 'document.title = "ran"',
       name: 'code.js',
       type: 'text/javascript',
       fields: { visibility: 'public' },
     })
-    const text = await uploaded(client, {
+    const text = await uploadFile(client, {
       bytes: 'document.title = "ran"',
       name: 'code.txt',
       type: 'text/plain',
@@ -321,28 +325,29 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
     const page = await open(
       t,
       browser,
-      `<script src="${addressOf(text)}" onerror="window.refused = true" onload="window.refused = false"></script>`,
+      `<script src="${inlineUrl(text)}" onerror="window.refused = true"
+        onload="window.refused = false"></script>`,
     )
-    t.equal(await page.evaluate('window.refused'), true, 'a text is no script')
+    t.equal(await page.evaluate('window.refused'), true, 'text/plain is not loaded as a script')
     t.not(await page.title(), 'ran')
-    await Promise.all([page.waitForEvent('download'), page.goto(addressOf(code)).catch(() => {})])
+    await Promise.all([page.waitForEvent('download'), page.goto(inlineUrl(code)).catch(() => {})])
     t.not(await page.title(), 'ran')
     t.same(
-      asked.filter((url) => url.endsWith('/ran')),
+      requests.filter((url) => url.endsWith('/ran')),
       [],
     )
   })
 
-  /** Asks for parts, knows how long it is, and goes where it is told. */
-  async function plays(t: Test, page: Page, selector: string, address: string): Promise<void> {
+  /** The media element requests ranges, knows the duration, and seeks in both directions. */
+  async function assertPlays(t: Test, page: Page, selector: string, address: string): Promise<void> {
     const media = `document.querySelector(${JSON.stringify(selector)})`
-    // Asked from outside: the page itself may evaluate nothing.
+    // Evaluated by the debugger, because the sandboxed page cannot run scripts.
     const until = (condition: string): Promise<void> =>
       waitUntil(async () => (await page.evaluate(condition)) === true, condition)
-    const asked: Array<{ range: string | undefined; status: number }> = []
+    const responses: Array<{ range: string | undefined; status: number }> = []
     page.on('response', (response) => {
       if (response.url().includes('/links/'))
-        asked.push({ range: response.request().headers()['range'], status: response.status() })
+        responses.push({ range: response.request().headers()['range'], status: response.status() })
     })
     await page.goto(address)
     await until(`${media}.readyState >= 1`)
@@ -355,21 +360,21 @@ t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async 
     await until(`!${media}.seeking && Math.abs(${media}.currentTime - 20) < 1`)
     t.equal(await page.evaluate(`${media}.error`), null)
     t.ok(
-      asked.some(({ range }) => Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1]) > 10_000_000),
-      `from the middle: ${JSON.stringify(asked)}`,
+      responses.some(({ range }) => Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1]) > 10_000_000),
+      `a range from the middle is requested: ${JSON.stringify(responses)}`,
     )
     t.ok(
-      asked.every(({ range, status }) => status === (range === undefined ? 200 : 206)),
-      'and had what it asked for',
+      responses.every(({ range, status }) => status === (range === undefined ? 200 : 206)),
+      'every range is answered with 206',
     )
   }
 })
 
-function addressOf({ id }: { id: string }): string {
+function inlineUrl({ id }: { id: string }): string {
   return `${server.url}/v1/storage/files/${id}/download?disposition=inline`
 }
 
-/** The address of a page of another origin. */
+/** Serves a page from another origin. @returns its URL. */
 async function pageOf(t: Test, html: string): Promise<string> {
   const elsewhere = createServer((_request, response) => {
     response
@@ -395,7 +400,10 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Leads to the server, and breaks a connection when so many bytes of the answer are through. */
+/**
+ * A proxy to the server that breaks each connection after `bytes` bytes of the response.
+ * @returns its URL.
+ */
 async function cuttingProxy(t: Test, target: string, bytes: number): Promise<string> {
   const proxy = createProxy((socket) => {
     const upstream = connect(Number(new URL(target).port), '127.0.0.1')
@@ -417,7 +425,7 @@ async function cuttingProxy(t: Test, target: string, bytes: number): Promise<str
   return url
 }
 
-/** So many seconds of a tone, uncompressed. */
+/** An uncompressed WAV file of this duration. */
 function sound(seconds: number): Buffer {
   const rate = 44_100
   const wav = Buffer.alloc(44 + seconds * rate * 4)

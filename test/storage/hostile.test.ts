@@ -1,24 +1,25 @@
-// What is sent to do harm: names, types and forms. Each is kept exactly as it is, or refused with 4xx in the one shape; it is
-// never run by a browser, and of what is refused nothing is left.
+// Hostile uploads: file names, content types and malformed multipart bodies. The server stores them unchanged
+// or rejects them with a 4xx error, never lets a browser execute them, and keeps nothing of a rejected
+// upload.
 import { randomBytes } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { parse } from 'content-disposition'
 import t, { type Test } from 'tap'
-import { openFiles } from '../support/open-files.ts'
+import { countOpenFiles } from '../support/open-files.ts'
 import { startServer } from '../support/server.ts'
 import {
   download,
   fileCount,
   multipart,
   newBoundary,
-  nothingLeft,
-  openWire,
+  assertNothingLeft,
+  openConnection,
   upload,
-  uploaded,
+  uploadFile,
   uploadHead,
   type FormPart,
-  type WireReply,
+  type RawReply,
 } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -107,22 +108,22 @@ const badNames = [
   'a\r\nX-Evil: 1',
 ]
 
-/** As RFC 7578 has it for quotes. */
+/** Escapes a name for a quoted parameter (RFC 7578). */
 const quoted = (name: string): string => name.replace(/["\\]/g, '\\$&')
 
-/** In a line of a report. */
-const shown = (name: string): string =>
+/** A name as printable ASCII for test output. */
+const printable = (name: string): string =>
   JSON.stringify(name.slice(0, 40)).replace(
     /[^\x20-\x7e]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-t.test('a name is kept and given back exactly, or refused', async (t) => {
+t.test('a file name is stored and returned exactly, or rejected', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
 
   for (const name of goodNames) {
-    const what = shown(name)
+    const what = printable(name)
     for (const [way, content] of Object.entries({
       filename: { name: quoted(name) },
       field: { name: 'other', fields: { name } },
@@ -131,31 +132,31 @@ t.test('a name is kept and given back exactly, or refused', async (t) => {
       t.equal(reply.status, 201, `${what} as a ${way}`)
       t.equal(reply.body.name, name, `${what} as a ${way}`)
       t.equal((await client.get(`/storage/files/${reply.body.id}`)).body.name, name)
-      const wire = await openWire(t, server.url)
-      await wire.write(
-        `GET /v1/storage/files/${reply.body.id}/download?disposition=inline HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`,
+      const connection = await openConnection(t, server.url)
+      await connection.write(
+        getRequest(`/v1/storage/files/${reply.body.id}/download?disposition=inline`, key),
       )
-      hold(t, await wire.reply(), name, what)
+      assertFilename(t, await connection.reply(), name, what)
     }
-    const { id } = await uploaded(client)
-    const wire = await openWire(t, server.url)
-    await wire.write(
-      `GET /v1/storage/files/${id}/download?filename=${encodeURIComponent(name)} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`,
+    const { id } = await uploadFile(client)
+    const connection = await openConnection(t, server.url)
+    await connection.write(
+      getRequest(`/v1/storage/files/${id}/download?filename=${encodeURIComponent(name)}`, key),
     )
-    hold(t, await wire.reply(), name, `${what} as a parameter`)
+    assertFilename(t, await connection.reply(), name, `${what} as a parameter`)
     t.equal((await client.put(`/storage/files/${id}`, { name })).body.name, name)
   }
 
-  const { id } = await uploaded(client)
+  const { id } = await uploadFile(client)
   const before = await fileCount(server)
   for (const name of badNames) {
-    const what = shown(name)
-    // A whole line break ends the line of a part's header, and is no part of the name.
+    const what = printable(name)
+    // CRLF ends the header line, so it cannot be part of the name.
     if (!name.includes('\r\n')) {
       const reply = await upload(client, { name: quoted(name) })
       t.equal(reply.status, 400, `${what} as a filename`)
       t.match(reply.body.error.details, { field: /^(name|file)$/, errors: [{ location: 'body' }] }, what)
-      t.ok(reply.text.length < 2000, 'what is refused is not repeated at length')
+      t.ok(reply.text.length < 2000, 'the error does not repeat a long name')
     }
     t.equal((await upload(client, { fields: { name } })).status, 400, `${what} as a field`)
     t.equal((await client.put(`/storage/files/${id}`, { name })).status, 400, `${what} as a new name`)
@@ -185,14 +186,18 @@ t.test('a name is kept and given back exactly, or refused', async (t) => {
       raw,
       headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
     })
-    t.equal(reply.status, 400, `no UTF-8: ${what}`)
+    t.equal(reply.status, 400, `invalid UTF-8: ${what}`)
   }
   t.equal(await fileCount(server), before)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-/** One Content-Disposition of plain ASCII that says this name, and no header that the name has made. */
-function hold(t: Test, { status, head }: WireReply, name: string, what: string): void {
+function getRequest(path: string, key: string): string {
+  return `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`
+}
+
+/** Asserts one Content-Disposition in ASCII with this name, and no injected header. */
+function assertFilename(t: Test, { status, head }: RawReply, name: string, what: string): void {
   t.equal(status, 200, what)
   const lines = head.split('\r\n').filter((line) => /^content-disposition:/i.test(line))
   t.equal(lines.length, 1, what)
@@ -201,10 +206,10 @@ function hold(t: Test, { status, head }: WireReply, name: string, what: string):
   t.equal(parse(lines[0].replace(/^[^:]+:\s*/, '')).parameters.filename, name, `${what}: ${lines[0]}`)
 }
 
-t.test('other ways to say a filename', async (t) => {
+t.test('other encodings of the filename parameter', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
-  const say = async (disposition: string) => {
+  const send = async (disposition: string) => {
     const boundary = newBoundary()
     const raw = multipart([{ head: `Content-Disposition: ${disposition}`, body: 'x' }], boundary)
     return await client.call('POST', '/storage/upload', {
@@ -212,25 +217,33 @@ t.test('other ways to say a filename', async (t) => {
       headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
     })
   }
-  t.match((await say('form-data; filename="a.txt"; name="file"')).body, { name: 'a.txt' }, 'in another order')
-  t.match((await say('form-data; name=file; filename=a.txt')).body, { name: 'a.txt' }, 'without quotes')
-  t.match((await say('Form-Data; Name="file"; FileName="a.txt"')).body, { name: 'a.txt' }, 'in another case')
   t.match(
-    (await say("form-data; name=file; filename*=UTF-8''na%C3%AFve%20%E2%82%AC.txt")).body,
+    (await send('form-data; filename="a.txt"; name="file"')).body,
+    { name: 'a.txt' },
+    'the parameters in another order',
+  )
+  t.match((await send('form-data; name=file; filename=a.txt')).body, { name: 'a.txt' }, 'without quotes')
+  t.match(
+    (await send('Form-Data; Name="file"; FileName="a.txt"')).body,
+    { name: 'a.txt' },
+    'the parameters in another case',
+  )
+  t.match(
+    (await send("form-data; name=file; filename*=UTF-8''na%C3%AFve%20%E2%82%AC.txt")).body,
     { name: 'naïve €.txt' },
     'extended',
   )
-  t.equal((await say("form-data; name=file; filename*=UTF-8''..%2Fx")).status, 400)
-  t.equal((await say("form-data; name=file; filename*=UTF-8''a%0D%0Ab")).status, 400)
-  t.equal((await say("form-data; name=file; filename*=UTF-8''a%FFb")).status, 400)
-  t.equal((await say('form-data; name="file"')).status, 400, 'none')
-  t.equal((await say('form-data; name="file"; filename=""')).status, 400, 'empty')
-  await nothingLeft(t, server)
+  t.equal((await send("form-data; name=file; filename*=UTF-8''..%2Fx")).status, 400)
+  t.equal((await send("form-data; name=file; filename*=UTF-8''a%0D%0Ab")).status, 400)
+  t.equal((await send("form-data; name=file; filename*=UTF-8''a%FFb")).status, 400)
+  t.equal((await send('form-data; name="file"')).status, 400, 'none')
+  t.equal((await send('form-data; name="file"; filename=""')).status, 400, 'empty')
+  await assertNothingLeft(t, server)
 })
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le')
-/** A file of an archive, stored as it is. */
-const entry = (name: string, content = ''): Buffer => {
+/** An uncompressed entry of a zip archive. */
+const zipEntry = (name: string, content = ''): Buffer => {
   const header = Buffer.alloc(30)
   header.write('PK\x03\x04', 'latin1')
   header.writeUInt32LE(content.length, 18)
@@ -264,17 +277,17 @@ const samples: Record<string, Sample> = {
   },
   pdf: { bytes: '%PDF-1.4\n%\xe2\xe3', type: 'application/pdf', inline: true },
   zip: {
-    bytes: Buffer.concat([entry('a.txt'), Buffer.from('PK\x05\x06'), Buffer.alloc(18)]),
+    bytes: Buffer.concat([zipEntry('a.txt'), Buffer.from('PK\x05\x06'), Buffer.alloc(18)]),
     type: 'application/zip',
     inline: false,
   },
   docx: {
     bytes: Buffer.concat([
-      entry(
+      zipEntry(
         '[Content_Types].xml',
         `<Types><Override PartName="/word/document.xml" ContentType="${wordType}.main+xml"/></Types>`,
       ),
-      entry('word/document.xml'),
+      zipEntry('word/document.xml'),
       Buffer.from('PK\x05\x06'),
       Buffer.alloc(18),
     ]),
@@ -299,21 +312,21 @@ const samples: Record<string, Sample> = {
   gzip: { bytes: gzipSync('x'), type: 'application/gzip', inline: false },
   exe: { bytes: 'MZ\x90\0', type: 'application/x-msdownload', inline: false },
   HTML: { bytes: '<!DOCTYPE html><script>alert(1)</script>', type: 'text/html', inline: false },
-  'HTML said to be a picture': {
+  'HTML declared as an image': {
     bytes: '<html><script>alert(1)</script>',
     type: 'text/html',
     inline: false,
     name: 'x.png',
     declared: 'image/png',
   },
-  'HTML said to be text': {
+  'HTML declared as text': {
     bytes: '\ufeff \n<!-- x --><ScRiPt>alert(1)</script>',
     type: 'text/html',
     inline: false,
     name: 'x.txt',
     declared: 'text/plain',
   },
-  'HTML after a comment that is long': {
+  'HTML after a long comment': {
     bytes: `<!--${'x'.repeat(6000)}--><script>alert(1)</script>`,
     type: 'text/plain',
     inline: true,
@@ -331,7 +344,7 @@ const samples: Record<string, Sample> = {
     name: 'x.svg',
     declared: 'image/svg+xml',
   },
-  'SVG said to be a picture': {
+  'SVG declared as an image': {
     bytes: '<?xml version="1.0"?><!DOCTYPE svg><svg onload="alert(1)"/>',
     type: 'image/svg+xml',
     inline: false,
@@ -344,14 +357,14 @@ const samples: Record<string, Sample> = {
     inline: false,
   },
   JavaScript: { bytes: 'alert(1)', type: 'text/javascript', inline: false, name: 'x.js' },
-  'JavaScript by declaration': {
+  'declared JavaScript': {
     bytes: 'alert(1)',
     type: 'text/javascript',
     inline: false,
     name: 'x',
     declared: 'text/javascript',
   },
-  'text said to be HTML': {
+  'text declared as HTML': {
     bytes: 'hello <script>alert(1)</script>',
     type: 'text/html',
     inline: false,
@@ -362,14 +375,18 @@ const samples: Record<string, Sample> = {
   CSV: { bytes: 'a,b\n1,2\n', type: 'text/csv', inline: false, name: 'x.CSV' },
   Markdown: { bytes: '# x', type: 'text/markdown', inline: false, name: 'x.md' },
   text: { bytes: 'hello, wörld 🎉', type: 'text/plain', inline: true, name: 'x' },
-  'text said to be a picture': {
+  'text declared as an image': {
     bytes: 'hello',
     type: 'text/plain',
     inline: true,
     name: 'x.png',
     declared: 'image/png',
   },
-  'text that is cut in a character': { bytes: 'é'.repeat(20_000).slice(1), type: 'text/plain', inline: true },
+  'text whose sample ends within a character': {
+    bytes: 'é'.repeat(20_000).slice(1),
+    type: 'text/plain',
+    inline: true,
+  },
   nothing: { bytes: '', type: 'text/plain', inline: true, name: 'x.png', declared: 'image/png' },
   'UTF-16': {
     bytes: utf16('hello'),
@@ -413,7 +430,7 @@ const samples: Record<string, Sample> = {
     name: 'x.pdf',
     declared: 'application/pdf',
   },
-  'a declared type that is none': {
+  'an invalid declared type': {
     bytes: 'x',
     type: 'text/plain',
     inline: true,
@@ -421,14 +438,14 @@ const samples: Record<string, Sample> = {
   },
 }
 
-t.test('a type is found from the bytes, and what a browser could run is never inline', async (t) => {
+t.test('the type is detected from the bytes, and executable types are never inline', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
   for (const [
     what,
     { bytes, type, inline, name = 'x', declared = 'application/octet-stream' },
   ] of Object.entries(samples)) {
-    const file = await uploaded(client, { bytes, name, type: declared, fields: { visibility: 'public' } })
+    const file = await uploadFile(client, { bytes, name, type: declared, fields: { visibility: 'public' } })
     t.equal(file.content_type, type, what)
     for (const query of ['', '?disposition=attachment', '?disposition=inline']) {
       const { headers } = await download(server.url, `/storage/files/${file.id}/download${query}`, { key })
@@ -449,11 +466,11 @@ t.test('a type is found from the bytes, and what a browser could run is never in
   }
 })
 
-t.test('forms that are none', async (t) => {
+t.test('malformed forms and requests are rejected', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
-  await uploaded(client)
-  const sockets = openFiles('socket:')
+  await uploadFile(client)
+  const sockets = countOpenFiles('socket:')
   const b = 'boundary'
   const file: FormPart = {
     head: 'Content-Disposition: form-data; name="file"; filename="a.txt"',
@@ -468,43 +485,43 @@ t.test('forms that are none', async (t) => {
   const crlf = (text: string): string => text.replaceAll('\n', '\r\n')
   const nested = multipart([{ head: 'Content-Disposition: file; filename="x"', body: 'x' }], 'inner')
 
-  /** What is sent, with what media type, and the statuses that are right for it. */
+  /** The body and its media type, with the accepted statuses. */
   const forms: Array<
     [what: string, statuses: number[], body: Buffer | string, type?: string, more?: string[]]
   > = [
     ['no boundary', [400], whole, 'multipart/form-data'],
     ['an empty boundary', [400], whole, 'multipart/form-data; boundary='],
     ['another boundary', [400], whole, 'multipart/form-data; boundary=other'],
-    ['a boundary that goes on', [400], whole, 'multipart/form-data; boundary=bound'],
+    ['a longer boundary', [400], whole, 'multipart/form-data; boundary=bound'],
     ['a boundary in quotes', [201], whole, 'multipart/form-data; boundary="boundary"'],
-    ['a type in capitals', [201], whole, 'Multipart/Form-Data; Boundary=boundary'],
+    ['a type in mixed case', [201], whole, 'Multipart/Form-Data; Boundary=boundary'],
     ['two boundaries', [201, 400], whole, 'multipart/form-data; boundary=boundary; boundary=other'],
-    ['a boundary of 10,000', [400], whole, `multipart/form-data; boundary=${'x'.repeat(10_000)}`],
+    ['a boundary of 10,000 characters', [400], whole, `multipart/form-data; boundary=${'x'.repeat(10_000)}`],
     ['another type', [415], whole, 'multipart/mixed; boundary=boundary'],
     ['no type', [415], whole, ''],
     ['JSON', [415], '{"file": "x"}', 'application/json'],
     ['URL-encoded', [415], 'file=x', 'application/x-www-form-urlencoded'],
     [
-      'a field of JSON that is 30,000 deep',
+      'a JSON field nested 30,000 levels deep',
       [400],
       form(
         field('metadata', '['.repeat(30_000) + ']'.repeat(30_000), ['Content-Type: application/json']),
         file,
       ),
     ],
-    ['nothing', [400], ''],
-    ['only a preamble', [400], 'this is no form'],
+    ['an empty body', [400], ''],
+    ['only a preamble', [400], 'this is not a form'],
     ['garbage', [400], randomBytes(50_000)],
-    ['only an end', [400], `--${b}--\r\n`],
+    ['only the closing boundary', [400], `--${b}--\r\n`],
     [
       'a preamble and an epilogue',
       [201],
       Buffer.concat([Buffer.from('preamble\r\n'), whole, Buffer.from('epilogue\r\n')]),
     ],
     ['an epilogue that looks like a part', [201], Buffer.concat([whole, whole])],
-    ['no end', [400], multipart([file], b, '')],
-    ['half an end', [400], multipart([file], b, `--${b}-`)],
-    ['an end of another', [400], multipart([file], b, '--other--\r\n')],
+    ['no closing boundary', [400], multipart([file], b, '')],
+    ['half a closing boundary', [400], multipart([file], b, `--${b}-`)],
+    ['a closing boundary of another form', [400], multipart([file], b, '--other--\r\n')],
     ['line feeds only', [400], whole.toString().replaceAll('\r\n', '\n')],
     ['carriage returns only', [400], whole.toString().replaceAll('\r\n', '\r')],
     ['no Content-Disposition', [400], form({ head: 'Content-Type: text/plain', body: 'x' })],
@@ -515,10 +532,10 @@ t.test('forms that are none', async (t) => {
       form({ head: 'Content-Disposition: attachment; name="file"; filename="a"', body: 'x' }),
     ],
     ['no name', [400], form({ head: 'Content-Disposition: form-data; filename="a.txt"', body: 'x' })],
-    ['no name of a field', [400], form({ head: 'Content-Disposition: form-data', body: 'x' }, file)],
+    ['a field without a name', [400], form({ head: 'Content-Disposition: form-data', body: 'x' }, file)],
     ['an empty name', [400], form(field(''), file)],
-    ['a name of 1 MB', [400], form(field('x'.repeat(1_000_000)), file)],
-    ['a name of 101', [400], form(field('x'.repeat(101)), file)],
+    ['a field name of 1 MB', [400], form(field('x'.repeat(1_000_000)), file)],
+    ['a field name of 101 characters', [400], form(field('x'.repeat(101)), file)],
     [
       'a filename of 1 MB',
       [400],
@@ -534,7 +551,7 @@ t.test('forms that are none', async (t) => {
       form({ head: ['nonsense', 'Content-Disposition: form-data; name="file"; filename="a"'], body: 'x' }),
     ],
     [
-      'a header that does not end',
+      'a header without an end',
       [400],
       crlf(`--${b}\nContent-Disposition: form-data; name="file"; filename="a"\n--${b}--\n`),
     ],
@@ -561,7 +578,7 @@ t.test('forms that are none', async (t) => {
       }),
     ],
     [
-      'two dispositions',
+      'two Content-Disposition headers',
       [400, 201],
       form({
         head: [
@@ -583,16 +600,16 @@ t.test('forms that are none', async (t) => {
       form({ head: 'Content-Disposition: form-data; name="upload"; filename="a"', body: 'x' }),
     ],
     [
-      'a file in a field that is none',
+      'a file in a text field',
       [400],
       form({ head: 'Content-Disposition: form-data; name="path"; filename="a"', body: 'x' }, file),
     ],
-    ['the file as a field', [400], form(field('file'))],
+    ['the file as a text field', [400], form(field('file'))],
     ['a field twice', [400], form(field('path'), field('path'), file)],
     ['an unknown field', [400], form(field('owner_id'), file)],
-    ['a field that is too long', [400], form(field('path', 'x'.repeat(100_000)), file)],
+    ['a field of 100 kB', [400], form(field('path', 'x'.repeat(100_000)), file)],
     ['a field of 10 MB', [400], form(field('path', Buffer.alloc(10_000_000, 'x')), file)],
-    ['a field that is no text', [400], form(field('path', Buffer.from([0xff, 0xfe])), file)],
+    ['a field that is not UTF-8', [400], form(field('path', Buffer.from([0xff, 0xfe])), file)],
     ['a field with NUL', [400], form(field('path', 'a\0b'), file)],
     [
       'a field in another charset',
@@ -600,12 +617,12 @@ t.test('forms that are none', async (t) => {
       form(field('path', Buffer.from([0xe9]), ['Content-Type: text/plain; charset=iso-8859-1']), file),
     ],
     [
-      'a field in no charset',
+      'a field in an unknown charset',
       [400, 201],
       form(field('path', 'x', ['Content-Type: text/plain; charset=nonsense']), file),
     ],
     [
-      'nested',
+      'a nested multipart field',
       [400],
       form({
         head: [
@@ -616,7 +633,7 @@ t.test('forms that are none', async (t) => {
       }),
     ],
     [
-      'nested in the file',
+      'multipart content of the file',
       [201],
       form({
         head: [
@@ -627,22 +644,22 @@ t.test('forms that are none', async (t) => {
       }),
     ],
     [
-      'in base64',
+      'a base64 transfer encoding',
       [400],
       form({ head: [file.head as string, 'Content-Transfer-Encoding: base64'], body: 'Y29udGVudA==' }),
     ],
     [
-      'quoted-printable',
+      'a quoted-printable transfer encoding',
       [400],
       form(field('path', '=41', ['Content-Transfer-Encoding: quoted-printable']), file),
     ],
     [
-      'in binary',
+      'a binary transfer encoding',
       [201],
       form({ head: [file.head as string, 'Content-Transfer-Encoding: BINARY'], body: 'content' }),
     ],
-    ['zipped', [415], gzipSync(whole), undefined, ['content-encoding: gzip']],
-    ['said to be zipped', [415], whole, undefined, ['content-encoding: gzip']],
+    ['a compressed body', [415], gzipSync(whole), undefined, ['content-encoding: gzip']],
+    ['an uncompressed body declared as gzip', [415], whole, undefined, ['content-encoding: gzip']],
     ...['__proto__', 'constructor', 'hasOwnProperty', 'toString', 'prototype'].flatMap(
       (name): typeof forms => [
         [`a field ${name}`, [400], form(field(name), file)],
@@ -654,12 +671,14 @@ t.test('forms that are none', async (t) => {
       ],
     ),
     ...Object.entries({
-      'no JSON': '{',
+      'invalid JSON': '{',
       'an array': '[]',
       'a string': '"x"',
       null: 'null',
       nothing: '',
-      'too many': JSON.stringify(Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'v']))),
+      'too many keys': JSON.stringify(
+        Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'v'])),
+      ),
       nested: '{"a": {"b": "c"}}',
       'a number': '{"a": 1}',
       'an array inside': '{"a": ["b"]}',
@@ -668,7 +687,7 @@ t.test('forms that are none', async (t) => {
       'a long value': JSON.stringify({ k: 'v'.repeat(513) }),
       __proto__: '{"__proto__": "x"}',
       NUL: '{"a": "\\u0000"}',
-      'half a pair': '{"a": "\\ud800"}',
+      'a lone surrogate': '{"a": "\\ud800"}',
       deep: '['.repeat(30_000),
     }).flatMap(([what, value]): typeof forms => [
       [`metadata: ${what}`, [400], form(field('metadata', value), file)],
@@ -676,7 +695,7 @@ t.test('forms that are none', async (t) => {
         ? []
         : [
             [
-              `metadata that says it is JSON: ${what}`,
+              `metadata declared as JSON: ${what}`,
               [400],
               form(field('metadata', value, ['Content-Type: application/json']), file),
             ] as (typeof forms)[number],
@@ -687,28 +706,28 @@ t.test('forms that are none', async (t) => {
   let files = await fileCount(server)
   for (const [what, statuses, body, type = `multipart/form-data; boundary=${b}`, more = []] of forms) {
     const bytes = Buffer.from(body as Buffer)
-    const wire = await openWire(t, server.url)
+    const connection = await openConnection(t, server.url)
     const head = uploadHead(key, b, bytes.length, ['connection: close', ...more]).replace(
       /content-type: .*\r\n/,
       type === '' ? '' : `content-type: ${type}\r\n`,
     )
-    await wire.write(head)
-    await wire.write(bytes)
-    const { status, text, body: answer } = await wire.reply()
+    await connection.write(head)
+    await connection.write(bytes)
+    const { status, text, body: answer } = await connection.reply()
     t.ok(statuses.includes(status), `${what}: ${status} ${text.slice(0, 300)}`)
     if (status === 201) files++
-    else held(t, answer, what)
+    else assertError(t, answer, what)
   }
   t.equal(await fileCount(server), files)
 
-  // Cut at every byte, in a request that is whole: as long as it says, or in chunks.
+  // A form truncated at every byte, in a complete request with Content-Length or chunks.
   const cut = form(field('path', 'a'), file)
   const end = cut.lastIndexOf('--') + 2
   for (let at = 0; at < cut.length; at++) {
-    const wire = await openWire(t, server.url)
+    const connection = await openConnection(t, server.url)
     const chunked = at % 2 === 0
-    await wire.write(uploadHead(key, b, chunked ? 'chunked' : at, ['connection: close']))
-    await wire.write(
+    await connection.write(uploadHead(key, b, chunked ? 'chunked' : at, ['connection: close']))
+    await connection.write(
       chunked
         ? Buffer.concat([
             Buffer.from(at === 0 ? '' : `${at.toString(16)}\r\n`),
@@ -717,62 +736,66 @@ t.test('forms that are none', async (t) => {
           ])
         : cut.subarray(0, at),
     )
-    const { status, body } = await wire.reply()
-    if (status !== (at < end ? 400 : 201)) t.fail(`cut at ${at}: ${status}`)
-    held(t, body, `cut at ${at}`, status)
-    wire.socket.destroy()
+    const { status, body } = await connection.reply()
+    if (status !== (at < end ? 400 : 201)) t.fail(`truncated at ${at}: ${status}`)
+    assertError(t, body, `truncated at ${at}`, status)
+    connection.socket.destroy()
   }
   files += cut.length - end
   t.equal(await fileCount(server), files)
 
-  // Requests that are not whole, or no HTTP.
+  // Incomplete requests and invalid HTTP.
   const broken: Array<[what: string, head: string, body: Buffer | string]> = [
-    ['a length that is too long', uploadHead(key, b, whole.length + 10), whole],
-    ['a length that is much too long', uploadHead(key, b, 1e15), whole],
-    ['a length that is too short', uploadHead(key, b, whole.length - 10), whole],
-    ['a length that is none', uploadHead(key, b, 0).replace('content-length: 0', 'content-length: x'), whole],
-    ['a negative length', uploadHead(key, b, -5), whole],
-    ['two lengths', uploadHead(key, b, whole.length, ['content-length: 5']), whole],
-    ['a length and chunks', uploadHead(key, b, 'chunked', ['content-length: 5']), whole],
-    ['chunks that are none', uploadHead(key, b, 'chunked'), whole],
-    ['a chunk with no end', uploadHead(key, b, 'chunked'), `${whole.length.toString(16)}\r\n${whole}`],
-    ['no last chunk', uploadHead(key, b, 'chunked'), `${whole.length.toString(16)}\r\n${whole}\r\n`],
-    ['a chunk that is longer than it says', uploadHead(key, b, 'chunked'), `5\r\n${whole}\r\n0\r\n\r\n`],
-    ['a chunk of a length that is none', uploadHead(key, b, 'chunked'), `zz\r\n${whole}\r\n0\r\n\r\n`],
+    ['a Content-Length that is too long', uploadHead(key, b, whole.length + 10), whole],
+    ['a Content-Length of 1e15', uploadHead(key, b, 1e15), whole],
+    ['a Content-Length that is too short', uploadHead(key, b, whole.length - 10), whole],
     [
-      'a chunk of a length that overflows',
+      'an invalid Content-Length',
+      uploadHead(key, b, 0).replace('content-length: 0', 'content-length: x'),
+      whole,
+    ],
+    ['a negative Content-Length', uploadHead(key, b, -5), whole],
+    ['two Content-Length headers', uploadHead(key, b, whole.length, ['content-length: 5']), whole],
+    ['Content-Length and chunks', uploadHead(key, b, 'chunked', ['content-length: 5']), whole],
+    ['an invalid chunked body', uploadHead(key, b, 'chunked'), whole],
+    ['a chunk without its end', uploadHead(key, b, 'chunked'), `${whole.length.toString(16)}\r\n${whole}`],
+    ['no last chunk', uploadHead(key, b, 'chunked'), `${whole.length.toString(16)}\r\n${whole}\r\n`],
+    ['a chunk longer than its size', uploadHead(key, b, 'chunked'), `5\r\n${whole}\r\n0\r\n\r\n`],
+    ['an invalid chunk size', uploadHead(key, b, 'chunked'), `zz\r\n${whole}\r\n0\r\n\r\n`],
+    [
+      'an overflowing chunk size',
       uploadHead(key, b, 'chunked'),
       `${'f'.repeat(20)}\r\n${whole}\r\n0\r\n\r\n`,
     ],
   ]
   for (const [what, head, body] of broken) {
-    const wire = await openWire(t, server.url)
-    await wire.write(head)
-    await wire.write(body)
-    wire.socket.end()
-    await wire.ended()
-    const answers = wire.answer()
-    t.notMatch(answers, /HTTP\/1\.1 (5\d\d|201)/, `${what}: ${answers.slice(0, 200)}`)
-    if (answers !== '') t.match(answers, /^HTTP\/1\.1 4\d\d [^]*"error":\{"code":/, what)
+    const connection = await openConnection(t, server.url)
+    await connection.write(head)
+    await connection.write(body)
+    connection.socket.end()
+    await connection.waitUntilClosed()
+    const responses = connection.received()
+    t.notMatch(responses, /HTTP\/1\.1 (5\d\d|201)/, `${what}: ${responses.slice(0, 200)}`)
+    if (responses !== '') t.match(responses, /^HTTP\/1\.1 4\d\d [^]*"error":\{"code":/, what)
   }
 
   t.equal(await fileCount(server), files)
-  t.match(await upload(client), { status: 201 }, 'and a good one is as good as ever')
-  await nothingLeft(t, server)
+  t.match(await upload(client), { status: 201 }, 'a valid upload still succeeds')
+  await assertNothingLeft(t, server)
   t.same(
     server.logs.filter((line) => /"level":(50|60)/.test(line)),
     [],
-    'no error in the log',
+    'there is no error in the log',
   )
   await waitUntil(
-    () => openFiles(realpathSync(server.services.config.storageDir)) === 0,
+    () => countOpenFiles(realpathSync(server.services.config.storageDir)) === 0,
     'the files to be closed',
   )
-  await waitUntil(() => openFiles('socket:') <= sockets + 20, 'the connections to close')
+  await waitUntil(() => countOpenFiles('socket:') <= sockets + 20, 'the connections to close')
 })
 
-/** The one error shape. */
-function held(t: Test, answer: any, what: string, status = 400): void {
+/** Asserts the error format of the API. */
+function assertError(t: Test, answer: any, what: string, status = 400): void {
   if (status < 400) return
   const { code, message, details } = answer?.error ?? {}
   if (
@@ -781,6 +804,6 @@ function held(t: Test, answer: any, what: string, status = 400): void {
     typeof details?.request_id !== 'string' ||
     Object.keys(answer).length !== 1
   )
-    t.fail(`${what} is answered in another shape: ${JSON.stringify(answer)}`)
-  if (JSON.stringify(answer).length > 20_000) t.fail(`${what} is answered at length`)
+    t.fail(`${what}: unexpected error format: ${JSON.stringify(answer)}`)
+  if (JSON.stringify(answer).length > 20_000) t.fail(`${what}: the error is too long`)
 }

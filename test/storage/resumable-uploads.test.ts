@@ -1,5 +1,5 @@
-// Resumable uploads: the protocol of tus as clients speak it, who may do what, what is kept of what breaks off, and that the
-// last byte makes one file, once.
+// Resumable uploads: the tus protocol, access control, interrupted requests, leases, and the creation of
+// exactly one file per upload.
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,20 +8,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { holdUpload } from '../../services/storage/uploads/lease.ts'
+import { acquireUploadLease } from '../../services/storage/uploads/lease.ts'
 import { runRetention } from '../support/retention.ts'
-import { finishUpload, openUpload, tidyUploads } from '../../services/storage/uploads/uploads.ts'
+import { finishUpload } from '../../services/storage/uploads/finish-upload.ts'
+import { deleteExpiredUploads } from '../../services/storage/uploads/retention.ts'
+import { openUpload } from '../../services/storage/uploads/uploads.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { download, fileCount, openWire } from '../support/storage.ts'
-import { bytesType, checksum, metadataOf, piecesOf, sendByTus, staged } from '../support/tus.ts'
+import { download, fileCount, openConnection } from '../support/storage.ts'
+import {
+  bytesType,
+  checksum,
+  encodeMetadata,
+  tusClient,
+  uploadWithTusClient,
+  partialFiles,
+} from '../support/tus.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(64 * 1024 * 1024) } })
 const { prisma } = server.services.database
-const by = ({ key }: Person) => piecesOf(server.url, key)
+const tusOf = ({ key }: Person) => tusClient(server.url, key)
 const endpoint = `${server.url}/v1/storage/uploads`
 const eventsOf = async (person: Person) =>
   (await prisma.event.findMany({ where: { userId: person.id }, orderBy: { position: 'asc' } })).map(
@@ -30,77 +39,83 @@ const eventsOf = async (person: Person) =>
 const idOf = (path: string) => path.split('/').at(-1)!
 const rowOf = async (path: string) => await prisma.upload.findUnique({ where: { id: idOf(path) } })
 
-t.test('the official client uploads at once, in pieces, with the creation, and nothing', async (t) => {
-  for (const [bytes, options] of [
-    [randomBytes(100_000), {}],
-    [randomBytes(100_001), { chunkSize: 10_000 }],
-    [randomBytes(5_000), { atOnce: true }],
-    [randomBytes(50_000), { atOnce: true, chunkSize: 7_000 }],
-    [Buffer.alloc(0), {}],
-  ] as const) {
-    const person = await server.person()
-    const sent = await sendByTus(bytes, {
-      endpoint,
-      key: person.key,
-      metadata: {
-        filename: 'täglich.txt',
-        filetype: 'text/plain',
+t.test(
+  'the official client uploads in one request, in chunks, with the creation, and an empty file',
+  async (t) => {
+    for (const [bytes, options] of [
+      [randomBytes(100_000), {}],
+      [randomBytes(100_001), { chunkSize: 10_000 }],
+      [randomBytes(5_000), { sendWithCreation: true }],
+      [randomBytes(50_000), { sendWithCreation: true, chunkSize: 7_000 }],
+      [Buffer.alloc(0), {}],
+    ] as const) {
+      const person = await server.person()
+      const sent = await uploadWithTusClient(bytes, {
+        endpoint,
+        key: person.key,
+        metadata: {
+          filename: 'täglich.txt',
+          filetype: 'text/plain',
+          path: 'a/b',
+          tags: 'one, two',
+          metadata: '{"ticket":"OPS-12"}',
+          relativePath: 'null',
+        },
+        ...options,
+      })
+      t.match(sent.fileId, /^file_/)
+      const file = await person.client.get(`/storage/files/${sent.fileId}`)
+      t.match(file.body, {
+        name: 'täglich.txt',
         path: 'a/b',
-        tags: 'one, two',
-        metadata: '{"ticket":"OPS-12"}',
-        relativePath: 'null',
-      },
-      ...options,
-    })
-    t.match(sent.fileId, /^file_/)
-    const file = await person.client.get(`/storage/files/${sent.fileId}`)
-    t.match(file.body, {
-      name: 'täglich.txt',
-      path: 'a/b',
-      tags: ['one', 'two'],
-      metadata: { ticket: 'OPS-12' },
-      bytes: bytes.length,
-      sha256: hash('sha256', bytes),
-      declared_content_type: 'text/plain',
-      owner_id: person.id,
-      visibility: 'private',
-    })
-    t.ok(
-      (
-        await download(server.url, `/storage/files/${sent.fileId}/download`, { key: person.key })
-      ).bytes.equals(bytes),
-    )
-    t.same(await eventsOf(person), ['upload.created', 'file.created'])
-    const head = await by(person).head(new URL(sent.url).pathname)
-    t.equal(head.status, 200, 'it is told of when it is finished')
-    t.match(
-      {
-        offset: head.headers.get('upload-offset'),
-        length: head.headers.get('upload-length'),
-        id: head.headers.get('upload-file-id'),
-        cache: head.headers.get('cache-control'),
-      },
-      { offset: String(bytes.length), length: String(bytes.length), id: sent.fileId, cache: 'no-store' },
-    )
-    t.equal(head.headers.get('tus-resumable'), '1.0.0')
-  }
-  t.same(await staged(server), [], 'no bytes stay when it is a file')
-})
+        tags: ['one', 'two'],
+        metadata: { ticket: 'OPS-12' },
+        bytes: bytes.length,
+        sha256: hash('sha256', bytes),
+        declared_content_type: 'text/plain',
+        owner_id: person.id,
+        visibility: 'private',
+      })
+      t.ok(
+        (
+          await download(server.url, `/storage/files/${sent.fileId}/download`, { key: person.key })
+        ).bytes.equals(bytes),
+      )
+      t.same(await eventsOf(person), ['upload.created', 'file.created'])
+      const head = await tusOf(person).head(new URL(sent.url).pathname)
+      t.equal(head.status, 200, 'a finished upload can still be read')
+      t.match(
+        {
+          offset: head.headers.get('upload-offset'),
+          length: head.headers.get('upload-length'),
+          id: head.headers.get('upload-file-id'),
+          cache: head.headers.get('cache-control'),
+        },
+        { offset: String(bytes.length), length: String(bytes.length), id: sent.fileId, cache: 'no-store' },
+      )
+      t.equal(head.headers.get('tus-resumable'), '1.0.0')
+    }
+    t.same(await partialFiles(server), [], 'finished uploads leave no partial files')
+  },
+)
 
-t.test('20 broken connections', async (t) => {
+t.test('the official client resumes after 20 broken connections', async (t) => {
   const bytes = randomBytes(4 * 1024 * 1024)
   let left = 20
   const proxy = await cuttingProxy(t, server.url, {
     next: () => (left-- > 0 ? 2_000 + Math.floor(Math.random() * 400_000) : null),
   })
   const person = await server.person()
-  const { fileId } = await sendByTus(bytes, { endpoint: `${proxy.url}/v1/storage/uploads`, key: person.key })
+  const { fileId } = await uploadWithTusClient(bytes, {
+    endpoint: `${proxy.url}/v1/storage/uploads`,
+    key: person.key,
+  })
   t.ok(proxy.cuts >= 10, `${proxy.cuts} connections were cut`)
   t.equal((await person.client.get(`/storage/files/${fileId}`)).body.sha256, hash('sha256', bytes))
   t.same(await eventsOf(person), ['upload.created', 'file.created'])
 })
 
-t.test('a connection that says nothing any more is ended by who goes on', async (t) => {
+t.test('a client that resumes ends its stalled request', async (t) => {
   const bytes = randomBytes(2 * 1024 * 1024)
   let first = true
   const proxy = await cuttingProxy(t, server.url, {
@@ -112,7 +127,7 @@ t.test('a connection that says nothing any more is ended by who goes on', async 
     },
   })
   const person = await server.person()
-  const path = await by(person).begun(bytes.length)
+  const path = await tusOf(person).createUpload(bytes.length)
   first = false
   await t
     .rejects(
@@ -128,9 +143,9 @@ t.test('a connection that says nothing any more is ended by who goes on', async 
       }),
     )
     .catch(() => {})
-  const head = await by(person).head(path)
+  const head = await tusOf(person).head(path)
   const offset = Number(head.headers.get('upload-offset'))
-  const reply = await by(person).append(path, offset, bytes.subarray(offset))
+  const reply = await tusOf(person).append(path, offset, bytes.subarray(offset))
   t.equal(reply.status, 204, reply.text)
   t.equal(
     (await person.client.get(`/storage/files/${reply.headers.get('upload-file-id')}`)).body.sha256,
@@ -138,32 +153,36 @@ t.test('a connection that says nothing any more is ended by who goes on', async 
   )
 })
 
-t.test('what came before the connection broke is kept', async (t) => {
+t.test('bytes received before a disconnect are kept', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(1_000_000)
-  const wire = await openWire(t, server.url)
+  const path = await tusOf(person).createUpload(1_000_000)
+  const wire = await openConnection(t, server.url)
   await wire.write(
-    `PATCH ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${person.key}\r\ntus-resumable: 1.0.0\r\nupload-offset: 0\r\ncontent-type: ${bytesType}\r\ncontent-length: 1000000\r\n\r\n`,
+    `PATCH ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${person.key}\r\ntus-resumable: 1.0.0\r\n` +
+      `upload-offset: 0\r\ncontent-type: ${bytesType}\r\ncontent-length: 1000000\r\n\r\n`,
   )
   await wire.write('a'.repeat(300_000))
-  const place = join(server.services.config.storageDir, 'uploads', idOf(path))
-  await waitUntil(async () => (await stat(place).catch(() => null))?.size === 300_000, 'it to be written')
+  const partialFile = join(server.services.config.storageDir, 'uploads', idOf(path))
+  await waitUntil(
+    async () => (await stat(partialFile).catch(() => null))?.size === 300_000,
+    'the bytes to be written',
+  )
   wire.socket.destroy()
   await waitUntil(
     async () => (await rowOf(path))!.received === 300_000n && (await rowOf(path))!.holder === null,
-    'all that came to be kept',
+    'the received bytes to be recorded',
   )
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '300000')
-  t.equal((await by(person).append(path, 300_000, 'c'.repeat(700_000))).status, 204)
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '300000')
+  t.equal((await tusOf(person).append(path, 300_000, 'c'.repeat(700_000))).status, 204)
 })
 
-t.test('a file that is shorter or longer than was said', async (t) => {
+t.test('a body must not exceed the length of the upload', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
-  const much = await by(person).append(path, 0, 'x'.repeat(11))
-  t.match(much, { status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } })
-  t.equal(much.headers.get('tus-resumable'), '1.0.0')
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
+  const path = await tusOf(person).createUpload(10)
+  const tooLong = await tusOf(person).append(path, 0, 'x'.repeat(11))
+  t.match(tooLong, { status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } })
+  t.equal(tooLong.headers.get('tus-resumable'), '1.0.0')
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'no byte is accepted')
   const chunked = await fetch(`${server.url}${path}`, {
     method: 'PATCH',
     duplex: 'half',
@@ -176,61 +195,61 @@ t.test('a file that is shorter or longer than was said', async (t) => {
     },
   } as RequestInit)
   t.equal(chunked.status, 413)
-  t.equal((await by(person).append(path, 0, '0123456')).headers.get('upload-offset'), '7')
-  t.equal((await by(person).append(path, 7, '789')).status, 204)
-  t.equal((await by(person).append(path, 10, 'x')).status, 413, 'a finished upload takes nothing')
-  const again = await by(person).append(path, 10, '')
+  t.equal((await tusOf(person).append(path, 0, '0123456')).headers.get('upload-offset'), '7')
+  t.equal((await tusOf(person).append(path, 7, '789')).status, 204)
+  t.equal((await tusOf(person).append(path, 10, 'x')).status, 413, 'a finished upload accepts no bytes')
+  const again = await tusOf(person).append(path, 10, '')
   t.equal(again.status, 204)
   t.match(again.headers.get('upload-file-id'), /^file_/)
 })
 
-t.test('a checksum', async (t) => {
+t.test('bytes that do not match Upload-Checksum are not accepted', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
+  const path = await tusOf(person).createUpload(10)
   for (const algorithm of ['sha1', 'sha256'] as const) {
-    const reply = await by(person).append(path, 0, '01234', checksum(algorithm, '01235'))
+    const reply = await tusOf(person).append(path, 0, '01234', checksum(algorithm, '01235'))
     t.match(reply, {
       status: 460,
       body: {
         error: { code: 'INVALID_REQUEST', details: { field: 'Upload-Checksum', constraint: 'checksum' } },
       },
     })
-    t.equal((await by(person).head(path)).headers.get('upload-offset'), '0', 'nothing of it is kept')
+    t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0', 'no byte is accepted')
   }
   t.equal(
-    (await by(person).append(path, 0, '01234', checksum('sha1', '01234'))).headers.get('upload-offset'),
+    (await tusOf(person).append(path, 0, '01234', checksum('sha1', '01234'))).headers.get('upload-offset'),
     '5',
   )
   for (const header of ['md5 AAAA', 'sha1 AAAA', 'sha1', `sha256 ${'A'.repeat(27)}=`])
-    t.equal((await by(person).append(path, 5, '5', { 'upload-checksum': header })).status, 400, header)
-  t.equal((await by(person).append(path, 5, '56789', checksum('sha256', '56780'))).status, 460)
-  t.equal((await by(person).append(path, 5, '56789', checksum('sha256', '56789'))).status, 204)
-  const begun = await by(person).begin(4, undefined, checksum('sha1', 'other'), 'text')
-  t.equal(begun.status, 201)
-  t.equal(begun.headers.get('upload-offset'), '0', 'of the bytes of a creation nothing is kept either')
+    t.equal((await tusOf(person).append(path, 5, '5', { 'upload-checksum': header })).status, 400, header)
+  t.equal((await tusOf(person).append(path, 5, '56789', checksum('sha256', '56780'))).status, 460)
+  t.equal((await tusOf(person).append(path, 5, '56789', checksum('sha256', '56789'))).status, 204)
+  const created = await tusOf(person).create(4, undefined, checksum('sha1', 'other'), 'text')
+  t.equal(created.status, 201)
+  t.equal(created.headers.get('upload-offset'), '0', 'the same holds for bytes sent with the creation')
 })
 
-t.test('the sha256 of the whole', async (t) => {
+t.test('an upload that does not match its sha256 is deleted', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(4, { filename: 'a', sha256: hash('sha256', 'text') })
-  t.equal((await by(person).append(path, 0, 'text')).status, 204)
-  const wrong = await by(person).begun(4, { filename: 'a', sha256: hash('sha256', 'test') })
-  t.match(await by(person).append(wrong, 0, 'text'), {
+  const path = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'text') })
+  t.equal((await tusOf(person).append(path, 0, 'text')).status, 204)
+  const wrong = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'test') })
+  t.match(await tusOf(person).append(wrong, 0, 'text'), {
     status: 460,
     body: { error: { details: { field: 'sha256', constraint: 'sha256' } } },
   })
-  t.equal((await by(person).head(wrong)).status, 404, 'the upload is gone')
+  t.equal((await tusOf(person).head(wrong)).status, 404, 'the upload is deleted')
   t.same(await eventsOf(person), ['upload.created', 'file.created', 'upload.created', 'upload.deleted'])
   t.equal((await person.client.get('/storage/usage')).body.files, 1)
 })
 
-t.test('the wrong offset', async (t) => {
+t.test('a wrong offset is a conflict', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
-  await by(person).append(path, 0, '01234')
+  const path = await tusOf(person).createUpload(10)
+  await tusOf(person).append(path, 0, '01234')
   for (const offset of [0, 4, 6, 10, 11])
     t.match(
-      await by(person).append(path, offset, 'x'),
+      await tusOf(person).append(path, offset, 'x'),
       {
         status: 409,
         body: { error: { code: 'CONFLICT', details: { field: 'Upload-Offset', constraint: 'offset' } } },
@@ -238,17 +257,17 @@ t.test('the wrong offset', async (t) => {
       String(offset),
     )
   for (const offset of ['-1', '1e1', '5.5', '0x5', ' ', '99999999999999999999'])
-    t.equal((await by(person).append(path, 5, 'x', { 'upload-offset': offset })).status, 400, offset)
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '5')
+    t.equal((await tusOf(person).append(path, 5, 'x', { 'upload-offset': offset })).status, 400, offset)
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '5')
 })
 
-t.test('the version, the type and the length', async (t) => {
+t.test('the tus version, the content type and the length are validated', async (t) => {
   const person = await server.person()
-  const path = await by(person).begun(10)
+  const path = await tusOf(person).createUpload(10)
   for (const version of ['0.2.2', '2.0.0', '']) {
     for (const reply of [
-      await by(person).begin(1, undefined, { 'tus-resumable': version }),
-      await by(person).append(path, 0, 'x', { 'tus-resumable': version }),
+      await tusOf(person).create(1, undefined, { 'tus-resumable': version }),
+      await tusOf(person).append(path, 0, 'x', { 'tus-resumable': version }),
     ]) {
       t.match(reply, {
         status: 412,
@@ -260,31 +279,34 @@ t.test('the version, the type and the length', async (t) => {
     }
   }
   t.equal((await person.client.get(path, { headers: { 'tus-resumable': '0.2.2' } })).status, 412)
-  t.equal((await person.client.get(path)).status, 200, 'who only reads need not say it')
-  t.equal((await by(person).append(path, 0, 'x', { 'content-type': 'application/octet-stream' })).status, 415)
-  t.equal((await by(person).append(path, 0, '{}', { 'content-type': 'application/json' })).status, 415)
-  const begin = async (headers: Record<string, string>) =>
+  t.equal((await person.client.get(path)).status, 200, 'a plain GET needs no version')
+  t.equal(
+    (await tusOf(person).append(path, 0, 'x', { 'content-type': 'application/octet-stream' })).status,
+    415,
+  )
+  t.equal((await tusOf(person).append(path, 0, '{}', { 'content-type': 'application/json' })).status, 415)
+  const create = async (headers: Record<string, string>) =>
     (
       await person.client.call('POST', '/storage/uploads', {
         headers: { 'tus-resumable': '1.0.0', 'upload-metadata': 'filename YQ==', ...headers },
       })
     ).status
-  t.equal(await begin({ 'upload-defer-length': '1' }), 400, 'a length that comes later is not supported')
+  t.equal(await create({ 'upload-defer-length': '1' }), 400, 'a deferred length is not supported')
   for (const length of ['-1', '1e3', 'x', '1.5', '9007199254740993'])
-    t.equal(await begin({ 'upload-length': length }), 400, length)
-  t.equal(await begin({ 'upload-length': String(64 * 1024 * 1024 + 1) }), 413)
+    t.equal(await create({ 'upload-length': length }), 400, length)
+  t.equal(await create({ 'upload-length': String(64 * 1024 * 1024 + 1) }), 413)
 })
 
-t.test('what the server can do is told to anybody', async (t) => {
+t.test('OPTIONS returns the tus capabilities without authentication', async (t) => {
   const reply = await fetch(endpoint, { method: 'OPTIONS' })
   t.equal(reply.status, 204)
-  const told = Object.fromEntries(
+  const headers = Object.fromEntries(
     ['tus-version', 'tus-extension', 'tus-max-size', 'tus-checksum-algorithm'].map((name) => [
       name,
       reply.headers.get(name),
     ]),
   )
-  t.same(told, {
+  t.same(headers, {
     'tus-version': '1.0.0',
     'tus-extension': 'creation,creation-with-upload,termination,expiration,checksum',
     'tus-max-size': String(64 * 1024 * 1024),
@@ -292,7 +314,7 @@ t.test('what the server can do is told to anybody', async (t) => {
   })
 })
 
-t.test('a browser of an allowed origin may', async (t) => {
+t.test('a browser on an allowed origin can upload', async (t) => {
   const origin = 'https://app.example.com'
   const open = await startServer(t, { env: { CORS_ORIGINS: origin } })
   const preflight = await fetch(`${open.url}/v1/storage/uploads`, {
@@ -316,14 +338,15 @@ t.test('a browser of an allowed origin may', async (t) => {
   })
   t.match(patch.headers.get('access-control-allow-methods'), /PATCH/)
   const plain = await fetch(`${open.url}/v1/storage/uploads`, { method: 'OPTIONS' })
-  t.equal(plain.headers.get('tus-version'), '1.0.0', 'and who is no browser is told too')
+  t.equal(plain.headers.get('tus-version'), '1.0.0', 'OPTIONS without an origin returns the version too')
   const reply = await fetch(`${open.url}/v1/storage/uploads`, { method: 'POST', headers: { origin } })
   t.match(reply.headers.get('access-control-expose-headers'), /Upload-Offset.*Upload-File-Id/)
 })
 
-t.test('hostile metadata', async (t) => {
+t.test('invalid metadata is rejected', async (t) => {
   const person = await server.person()
-  const raw = async (header: string) => await by(person).begin(1, undefined, { 'upload-metadata': header })
+  const raw = async (header: string) =>
+    await tusOf(person).create(1, undefined, { 'upload-metadata': header })
   for (const name of [
     '../x',
     'a/b',
@@ -337,9 +360,9 @@ t.test('hostile metadata', async (t) => {
     'a\nb',
     'x'.repeat(256),
   ]) {
-    t.match(await by(person).begin(1, { filename: name }), { status: 400 }, JSON.stringify(name))
+    t.match(await tusOf(person).create(1, { filename: name }), { status: 400 }, JSON.stringify(name))
   }
-  const wrong: Array<Record<string, string>> = [
+  const invalid: Array<Record<string, string>> = [
     { path: '../x' },
     { path: '/x' },
     { visibility: 'secret' },
@@ -357,9 +380,9 @@ t.test('hostile metadata', async (t) => {
     { tags: 'a,a' },
     { tags: 'x'.repeat(51) },
   ]
-  for (const metadata of wrong) {
+  for (const metadata of invalid) {
     t.match(
-      await by(person).begin(1, { filename: 'a', ...metadata }),
+      await tusOf(person).create(1, { filename: 'a', ...metadata }),
       { status: 400, body: { error: { code: 'INVALID_REQUEST' } } },
       JSON.stringify(metadata),
     )
@@ -379,7 +402,7 @@ t.test('hostile metadata', async (t) => {
     const { status } = await raw(header)
     t.equal(status, header === 'name YQ==,constructor' ? 201 : 400, header)
   }
-  const kept = await by(person).begin(1, {
+  const kept = await tusOf(person).create(1, {
     name: 'one',
     filename: 'two',
     owner_id: 'usr_x',
@@ -390,51 +413,51 @@ t.test('hostile metadata', async (t) => {
   const upload = await person.client.get(kept.headers.get('location')!)
   t.equal(
     upload.headers.get('upload-metadata'),
-    metadataOf({ name: 'one', filename: 'two', owner_id: 'usr_x', __proto__2: 'x', constructor: 'y' }),
-    'it comes back as it was given',
+    encodeMetadata({ name: 'one', filename: 'two', owner_id: 'usr_x', __proto__2: 'x', constructor: 'y' }),
+    'Upload-Metadata is returned unchanged',
   )
   const bracket = 'a"; x=\'<script>.txt'
-  const path = await by(person).begun(4, { filename: bracket, filetype: 'text/html\r\nx: y' })
-  const done = await by(person).append(path, 0, 'text')
+  const path = await tusOf(person).createUpload(4, { filename: bracket, filetype: 'text/html\r\nx: y' })
+  const done = await tusOf(person).append(path, 0, 'text')
   t.equal(
     (await person.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).body.name,
     bracket,
   )
 })
 
-t.test('two requests at once do not mix', async (t) => {
+t.test('the bytes of concurrent requests do not mix', async (t) => {
   const person = await server.person()
   const bytes = Buffer.alloc(3_000_000, 'a')
-  const path = await by(person).begun(bytes.length)
+  const path = await tusOf(person).createUpload(bytes.length)
   const replies = await Promise.all(
-    Array.from({ length: 4 }, (_, i) => by(person).append(path, 0, Buffer.alloc(1_000_000, String(i)))),
+    Array.from({ length: 4 }, (_, i) => tusOf(person).append(path, 0, Buffer.alloc(1_000_000, String(i)))),
   )
   const statuses = replies.map(({ status }) => status).sort()
   t.same(statuses, [204, 409, 409, 409])
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '1000000')
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '1000000')
   const winner = replies.findIndex(({ status }) => status === 204)
-  const last = await by(person).append(path, 1_000_000, Buffer.alloc(2_000_000, String(winner)))
+  const last = await tusOf(person).append(path, 1_000_000, Buffer.alloc(2_000_000, String(winner)))
   t.equal(
     (await person.client.get(`/storage/files/${last.headers.get('upload-file-id')}`)).body.sha256,
     hash('sha256', Buffer.alloc(3_000_000, String(winner))),
   )
 })
 
-t.test('however often and at once the last bytes are sent, there is one file and one event', async (t) => {
+t.test('concurrent and repeated last bytes create one file and one event', async (t) => {
   for (let round = 0; round < 5; round++) {
     const person = await server.person()
-    const path = await by(person).begun(10)
-    await by(person).append(path, 0, '01234')
+    const path = await tusOf(person).createUpload(10)
+    await tusOf(person).append(path, 0, '01234')
     const second = await startServerBeside(t)
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
-        (i % 2 === 0 ? by(person) : piecesOf(second.url, person.key)).append(path, 5, '56789'),
+        (i % 2 === 0 ? tusOf(person) : tusClient(second.url, person.key)).append(path, 5, '56789'),
       ),
     )
     t.equal(replies.filter(({ status }) => status === 204).length, 1)
     t.ok(replies.every(({ status }) => status === 204 || status === 409))
     const id = replies.find(({ status }) => status === 204)!.headers.get('upload-file-id')
-    const again = await Promise.all(Array.from({ length: 8 }, () => by(person).append(path, 10, '')))
+    const again = await Promise.all(Array.from({ length: 8 }, () => tusOf(person).append(path, 10, '')))
     t.same(
       [...new Set(again.map(({ status, headers }) => `${status} ${headers.get('upload-file-id')}`))],
       [`204 ${id}`],
@@ -452,24 +475,24 @@ async function startServerBeside(t: { teardown: (work: () => unknown) => unknown
   })
 }
 
-t.test('a server that died between the last byte and the file: whoever asks goes on', async (t) => {
+t.test('an upload can be finished after a crash between its last byte and the file', async (t) => {
   const person = await server.person()
-  for (const how of ['the last byte again', 'nothing at the end'] as const) {
-    const path = await by(person).begun(10)
-    await by(person).append(path, 0, '01234')
-    // As it is left: all on the disk and noted, and held by somebody who is dead.
+  for (const sends of ['the last byte', 'an empty body'] as const) {
+    const path = await tusOf(person).createUpload(10)
+    await tusOf(person).append(path, 0, '01234')
+    // The state after the crash: all bytes are written and recorded, and the lease is still held.
     await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), '0123456789')
     await prisma.upload.update({
       where: { id: idOf(path) },
-      data: { received: 10n, holder: 'dead', heldUntil: new Date(Date.now() + 3_000) },
+      data: { received: 10n, holder: 'crashed', heldUntil: new Date(Date.now() + 3_000) },
     })
-    const head = await by(person).head(path)
-    t.equal(head.headers.get('upload-offset'), '9', 'a client does not take it for finished')
+    const head = await tusOf(person).head(path)
+    t.equal(head.headers.get('upload-offset'), '9', 'the client does not consider the upload finished')
     t.equal(head.headers.get('upload-file-id'), null)
     const reply =
-      how === 'nothing at the end'
-        ? await by(person).append(path, 10, '')
-        : await by(person).append(path, 9, '9')
+      sends === 'an empty body'
+        ? await tusOf(person).append(path, 10, '')
+        : await tusOf(person).append(path, 9, '9')
     t.equal(reply.status, 204, reply.text)
     t.equal(reply.headers.get('upload-offset'), '10')
     t.equal(
@@ -480,19 +503,19 @@ t.test('a server that died between the last byte and the file: whoever asks goes
   t.equal((await person.client.get('/storage/usage')).body.files, 2)
 })
 
-t.test('a server that stood still for long writes to nothing that it held', async (t) => {
+t.test('a server that was suspended does not write to uploads whose leases it lost', async (t) => {
   const { url: DATABASE_URL } = await createTestDatabase(t)
   const env = { DATABASE_URL, STORAGE_DIR: await mkdtemp(join(tmpdir(), 'platform-paused-')) }
   t.teardown(() => rm(env.STORAGE_DIR, { recursive: true, force: true }))
   const [one, two] = [await spawnServer(t, env), await spawnServer(t, env)]
   const content = randomBytes(100_000)
   const rest = content.subarray(1_000)
-  const held = await Promise.all(
+  const suspended = await Promise.all(
     [rest, rest.subarray(0, 50_000)].flatMap((sent) =>
       [checksum('sha256', rest), {}].map(async (headers) => {
-        const path = await piecesOf(one.url, bootstrapKey).begun(content.length)
-        await piecesOf(one.url, bootstrapKey).append(path, 0, content.subarray(0, 1_000))
-        const wire = await openWire(t, one.url)
+        const path = await tusClient(one.url, bootstrapKey).createUpload(content.length)
+        await tusClient(one.url, bootstrapKey).append(path, 0, content.subarray(0, 1_000))
+        const wire = await openConnection(t, one.url)
         const lines = [
           `PATCH ${path} HTTP/1.1`,
           'host: x',
@@ -507,16 +530,16 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
         await wire.write(Buffer.alloc(20_000, 'x'))
         await waitUntil(
           async () => (await stat(join(env.STORAGE_DIR, 'uploads', idOf(path)))).size === 21_000,
-          'it to be written',
+          'the bytes to be written',
         )
         return { path, wire, sent }
       }),
     ),
   )
   one.child.kill('SIGSTOP')
-  const other = piecesOf(two.url, bootstrapKey)
+  const other = tusClient(two.url, bootstrapKey)
   const replies = await Promise.all(
-    held.map(async ({ path, sent }) => {
+    suspended.map(async ({ path, sent }) => {
       for (let i = 0; ; i++) {
         const offset = Number((await other.head(path)).headers.get('upload-offset'))
         const reply = await other.append(path, offset, offset === 1_000 ? sent : Buffer.alloc(0))
@@ -530,12 +553,12 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
   )
   one.child.kill('SIGCONT')
   await Promise.all(
-    held.map(async ({ wire }) => {
+    suspended.map(async ({ wire }) => {
       await wire.write(Buffer.alloc(20_000, 'x'))
       t.equal((await wire.reply()).status, 409)
     }),
   )
-  for (const [i, { path, sent }] of held.entries()) {
+  for (const [i, { path, sent }] of suspended.entries()) {
     const last =
       sent.length === rest.length
         ? replies[i]
@@ -546,36 +569,40 @@ t.test('a server that stood still for long writes to nothing that it held', asyn
       `/storage/files/${last.headers.get('upload-file-id')}/download`,
       { key: bootstrapKey },
     )
-    t.ok(bytes.equals(content), 'what was acknowledged is as it was')
+    t.ok(bytes.equals(content), 'acknowledged bytes are unchanged')
   }
 })
 
-t.test("what a lost hold still writes goes to a file that is nobody's", async (t) => {
+t.test('writes after the loss of a lease go to an unused file', async (t) => {
   const { database, storage } = server.services
   const person = await server.person()
   for (const pieces of [['56789'], ['567', '89']]) {
-    const path = await by(person).begun(10)
-    await by(person).append(path, 0, '01234')
-    const hold = await holdUpload(database, idOf(path))
-    const tail = await storage.staging.open(hold.stagedAs, 5)
-    await tail.write(Buffer.from('x'))
+    const path = await tusOf(person).createUpload(10)
+    await tusOf(person).append(path, 0, '01234')
+    const lease = await acquireUploadLease(database, idOf(path))
+    const writer = await storage.partialFiles.open(lease.tempName, 5)
+    await writer.write(Buffer.from('x'))
     await prisma.upload.update({ where: { id: idOf(path) }, data: { heldUntil: new Date(Date.now() - 1) } })
-    t.equal((await by(person).append(path, 4, 'x')).status, 409)
-    t.equal((await rowOf(path))!.holder === null, false, "a refusal in between makes it nobody's file either")
+    t.equal((await tusOf(person).append(path, 4, 'x')).status, 409)
+    t.equal(
+      (await rowOf(path))!.holder === null,
+      false,
+      'a rejected request in between does not clear the expired holder',
+    )
     let offset = 5
     let reply
     for (const piece of pieces) {
-      reply = await by(person).append(path, offset, piece)
+      reply = await tusOf(person).append(path, offset, piece)
       t.equal(reply.status, 204, reply.text)
       offset += piece.length
-      await tail.write(Buffer.from('xxxx'))
-      await tail.sync()
-      await (await storage.staging.open(hold.stagedAs, 0)).close()
-      await t.rejects(hold.advance(0), { code: 'CONFLICT' })
-      await t.rejects(hold.moveTo('elsewhere'), { code: 'CONFLICT' })
+      await writer.write(Buffer.from('xxxx'))
+      await writer.sync()
+      await (await storage.partialFiles.open(lease.tempName, 0)).close()
+      await t.rejects(lease.recordProgress(0), { code: 'CONFLICT' })
+      await t.rejects(lease.relocate('other'), { code: 'CONFLICT' })
     }
-    await tail.close()
-    await hold.release()
+    await writer.close()
+    await lease.release()
     const { bytes } = await download(
       server.url,
       `/storage/files/${reply!.headers.get('upload-file-id')}/download`,
@@ -583,59 +610,59 @@ t.test("what a lost hold still writes goes to a file that is nobody's", async (t
     )
     t.equal(bytes.toString(), '0123456789')
     t.equal((await rowOf(path))!.holder, null)
-    await storage.staging.remove([hold.stagedAs])
+    await storage.partialFiles.delete([lease.tempName])
   }
 })
 
-t.test('who lost the upload does not end it, whatever its sha256', async (t) => {
+t.test('a request that has lost the lease does not delete the upload on a sha256 mismatch', async (t) => {
   const { database } = server.services
   const person = await server.person()
-  const path = await by(person).begun(4, { filename: 'a', sha256: hash('sha256', 'test') })
+  const path = await tusOf(person).createUpload(4, { filename: 'a', sha256: hash('sha256', 'test') })
   await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), 'text')
-  const lost = await holdUpload(database, idOf(path))
+  const lease = await acquireUploadLease(database, idOf(path))
   await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: 'other' } })
   const request = { params: { id: idOf(path) }, principal: { userId: person.id, projectIds: null } }
   const upload = await openUpload(database, request as never)
-  await t.rejects(finishUpload(database, server.services, request as never, upload, lost), {
+  await t.rejects(finishUpload(database, server.services, request as never, upload, lease), {
     code: 'CONFLICT',
   })
-  t.ok(await rowOf(path), "it is the other's")
+  t.ok(await rowOf(path), 'the upload belongs to the new holder')
   t.same(await eventsOf(person), ['upload.created'])
-  await lost.release()
+  await lease.release()
   await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: null, heldUntil: null } })
 })
 
-t.test('a hold is said again every three seconds, and who waits is heard within one', async (t) => {
+t.test('a lease is renewed every three seconds and notices a waiting request within one', async (t) => {
   const { database } = server.services
   const person = await server.person()
-  const path = await by(person).begun(4)
+  const path = await tusOf(person).createUpload(4)
   const renewals: number[] = []
   const sql = (async (query: { text: string }, values: unknown[]) => {
     if (/SET held_until/.test(query.text)) renewals.push(performance.now())
     return await database.sql(query as never, values as never)
   }) as typeof database.sql
-  const hold = await holdUpload({ ...database, sql }, idOf(path))
-  let asked = 0
-  const heard = new Promise<number>((resolve) =>
-    hold.onBeat((wanted) => {
-      if (wanted) resolve(performance.now())
+  const lease = await acquireUploadLease({ ...database, sql }, idOf(path))
+  let requestedAt = 0
+  const noticed = new Promise<number>((resolve) =>
+    lease.onHeartbeat((isRequested) => {
+      if (isRequested) resolve(performance.now())
     }),
   )
   await sleep(4_500)
   t.equal(renewals.length, 1)
-  asked = performance.now()
+  requestedAt = performance.now()
   const [, head] = await Promise.all([
-    heard.then(async (at) => {
-      t.ok(at - asked < 2_000)
-      await hold.release()
+    noticed.then(async (at) => {
+      t.ok(at - requestedAt < 2_000)
+      await lease.release()
     }),
-    by(person).head(path),
+    tusOf(person).head(path),
   ])
   t.equal(head.status, 200)
 })
 
 t.test(
-  'of a creation whose bytes are refused or cut off nothing is left, unless it can be asked for again',
+  'a creation whose bytes are rejected or cut off is undone, unless it has an Idempotency-Key',
   async (t) => {
     const person = await server.person()
     const count = () => prisma.upload.count({ where: { userId: person.id } })
@@ -643,7 +670,7 @@ t.test(
       authorization: `Bearer ${person.key}`,
       'tus-resumable': '1.0.0',
       'upload-length': '10',
-      'upload-metadata': metadataOf({ filename: 'a' }),
+      'upload-metadata': encodeMetadata({ filename: 'a' }),
       'content-type': bytesType,
     }
     const create = (more: Record<string, string>) =>
@@ -656,65 +683,66 @@ t.test(
     t.equal((await create({})).status, 413)
     t.equal(await count(), 0)
     t.same(await eventsOf(person), ['upload.created', 'upload.deleted'])
-    const wire = await openWire(t, server.url)
+    const wire = await openConnection(t, server.url)
     await wire.write(
       `POST /v1/storage/uploads HTTP/1.1\r\nhost: x\r\n${Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join('')}content-length: 10\r\n\r\n01234`,
     )
-    await waitUntil(async () => (await count()) === 1, 'it to begin')
+    await waitUntil(async () => (await count()) === 1, 'the upload to be created')
     wire.socket.destroy()
-    await waitUntil(async () => (await count()) === 0, 'it to be forgotten')
+    await waitUntil(async () => (await count()) === 0, 'the upload to be deleted')
     t.equal((await create({ 'idempotency-key': 'again' })).status, 413)
     t.equal(await count(), 1)
     const again = await create({ 'idempotency-key': 'again' })
     t.equal(again.status, 201)
-    t.equal((await by(person).append(again.headers.get('location')!, 0, '0123456789')).status, 204)
+    t.equal((await tusOf(person).append(again.headers.get('location')!, 0, '0123456789')).status, 204)
   },
 )
 
-const many = statement(`
-  INSERT INTO uploads (id, user_id, space_id, name, given, length, expires_at)
-  SELECT 'upl_' || lpad(i::text, 26, '0'), $1, $1, 'a', '', 1, now() + interval '1 hour' FROM generate_series(1, $2::int) i`)
+const insertMany = statement(`
+  INSERT INTO uploads (id, user_id, space_id, name, raw_metadata, length, expires_at)
+  SELECT 'upl_' || lpad(i::text, 26, '0'), $1, $1, 'a', '', 1, now() + interval '1 hour' 
+  FROM generate_series(1, $2::int) i`)
 
-t.test('a space has so many unfinished uploads at most', async (t) => {
+t.test('a workspace has at most 1,000 unfinished uploads', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
-  await server.services.database.sql(many, [person.id, 1_000])
-  t.match(await by(person).begin(1), {
+  await server.services.database.sql(insertMany, [person.id, 1_000])
+  t.match(await tusOf(person).create(1), {
     status: 409,
     body: { error: { code: 'CONFLICT', details: { constraint: 'unfinished' } } },
   })
-  t.equal((await by(other).begin(1)).status, 201, 'others are not in its way')
-  t.equal((await by(person).end(`/v1/storage/uploads/upl_${'1'.padStart(26, '0')}`)).status, 204)
-  t.equal((await by(person).begin(0)).status, 201)
-  t.equal((await by(person).begin(1)).status, 201, 'what is finished does not count')
-  t.equal((await by(person).begin(1)).status, 409)
+  t.equal((await tusOf(other).create(1)).status, 201, 'the limit is per workspace')
+  t.equal((await tusOf(person).delete(`/v1/storage/uploads/upl_${'1'.padStart(26, '0')}`)).status, 204)
+  t.equal((await tusOf(person).create(0)).status, 201)
+  t.equal((await tusOf(person).create(1)).status, 201, 'finished uploads do not count')
+  t.equal((await tusOf(person).create(1)).status, 409)
   await prisma.upload.deleteMany({ where: { userId: person.id } })
 })
 
-t.test('whose it is', async (t) => {
+t.test('only the creator has access to an upload outside of projects', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
-  const path = await by(person).begun(10)
+  const path = await tusOf(person).createUpload(10)
   for (const [who, status] of [
     [other, 403],
     [server.admin, 403],
   ] as const) {
-    t.equal((await by(who).append(path, 0, 'x')).status, status)
-    t.equal((await by(who).head(path)).status, status)
-    t.equal((await by(who).end(path)).status, status)
+    t.equal((await tusOf(who).append(path, 0, 'x')).status, status)
+    t.equal((await tusOf(who).head(path)).status, status)
+    t.equal((await tusOf(who).delete(path)).status, status)
   }
-  const nothing = '/v1/storage/uploads/upl_01jd6y8m5qe8btc4y5w1r0n3fz'
-  t.equal((await by(person).append(nothing, 0, 'x')).status, 404)
-  t.equal((await by(person).append('/v1/storage/uploads/..%2f..%2fx', 0, 'x')).status, 400)
+  const missing = '/v1/storage/uploads/upl_01jd6y8m5qe8btc4y5w1r0n3fz'
+  t.equal((await tusOf(person).append(missing, 0, 'x')).status, 404)
+  t.equal((await tusOf(person).append('/v1/storage/uploads/..%2f..%2fx', 0, 'x')).status, 400)
   for (const scopes of [['storage:read'], ['projects:write']] as const) {
     const weak = await server.person({ scopes: [...scopes] })
-    t.equal((await by(weak).begin(1)).status, 403)
+    t.equal((await tusOf(weak).create(1)).status, 403)
   }
-  t.equal((await piecesOf(server.url, 'plat_live_x').begin(1)).status, 401)
-  t.equal((await by(person).head(path)).headers.get('upload-offset'), '0')
+  t.equal((await tusClient(server.url, 'plat_live_x').create(1)).status, 401)
+  t.equal((await tusOf(person).head(path)).headers.get('upload-offset'), '0')
 })
 
-t.test('the roles and states of a project count with every request', async (t) => {
+t.test('the role and the state of the project are checked with every request', async (t) => {
   const owner = await server.person()
   const { body: project } = await owner.client.post('/projects', { name: 'Files' })
   const add = async (role: string) => {
@@ -724,26 +752,26 @@ t.test('the roles and states of a project count with every request', async (t) =
   }
   const [viewer, editor, second] = [await add('viewer'), await add('editor'), await add('editor')]
   const metadata = { filename: 'a.txt', project_id: project.id }
-  t.equal((await by(viewer.person).begin(10, metadata)).status, 403)
-  t.equal((await by(await server.person()).begin(10, metadata)).status, 403)
+  t.equal((await tusOf(viewer.person).create(10, metadata)).status, 403)
+  t.equal((await tusOf(await server.person()).create(10, metadata)).status, 403)
   t.equal(
-    (await by(owner).begin(10, { filename: 'a', project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' })).status,
+    (await tusOf(owner).create(10, { filename: 'a', project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' })).status,
     404,
   )
-  const path = await by(editor.person).begun(10, metadata)
-  t.equal((await by(viewer.person).append(path, 0, 'x')).status, 403)
-  t.equal((await by(editor.person).append(path, 0, '01')).status, 204)
-  t.equal((await by(second.person).append(path, 2, '23')).status, 204, 'another editor goes on')
+  const path = await tusOf(editor.person).createUpload(10, metadata)
+  t.equal((await tusOf(viewer.person).append(path, 0, 'x')).status, 403)
+  t.equal((await tusOf(editor.person).append(path, 0, '01')).status, 204)
+  t.equal((await tusOf(second.person).append(path, 2, '23')).status, 204, 'another editor resumes')
   await owner.client.delete(`/projects/${project.id}/members/${editor.member}`)
-  t.equal((await by(editor.person).append(path, 4, '45')).status, 403, 'who is no member any more does not')
+  t.equal((await tusOf(editor.person).append(path, 4, '45')).status, 403, 'a removed member cannot')
   await owner.client.post(`/projects/${project.id}/archive`)
-  t.match(await by(second.person).append(path, 4, '45'), {
+  t.match(await tusOf(second.person).append(path, 4, '45'), {
     status: 409,
     body: { error: { code: 'INVALID_STATE' } },
   })
-  t.equal((await by(second.person).head(path)).status, 200)
+  t.equal((await tusOf(second.person).head(path)).status, 200)
   await owner.client.post(`/projects/${project.id}/unarchive`)
-  const done = await by(second.person).append(path, 4, '456789')
+  const done = await tusOf(second.person).append(path, 4, '456789')
   t.match((await owner.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).body, {
     owner_id: editor.person.id,
     project_id: project.id,
@@ -753,129 +781,145 @@ t.test('the roles and states of a project count with every request', async (t) =
   ).map(({ type, role }) => `${type} ${role}`)
   t.same(types, ['upload.created editor'])
   const restricted = await server.person({ projectIds: [project.id] })
-  t.equal((await by(restricted).begin(1)).status, 403, 'a key for some projects has no space of its own')
+  t.equal(
+    (await tusOf(restricted).create(1)).status,
+    403,
+    'a key restricted to projects cannot use the own workspace',
+  )
 })
 
-t.test('a quota counts what is begun', async (t) => {
+t.test('unfinished uploads count towards the quota', async (t) => {
   const small = await startServer(t, { env: { STORAGE_QUOTA_USER: '1000' } })
   const person = await small.person()
-  const pieces = piecesOf(small.url, person.key)
-  t.match(await pieces.begin(1001), {
+  const tus = tusClient(small.url, person.key)
+  t.match(await tus.create(1001), {
     status: 413,
     body: { error: { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'quota' } } },
   })
-  const racers = await Promise.all(Array.from({ length: 10 }, () => pieces.begin(300)))
+  const racers = await Promise.all(Array.from({ length: 10 }, () => tus.create(300)))
   t.equal(
     racers.filter(({ status }) => status === 201).length,
     3,
-    'nobody begins more than there is room for',
+    'concurrent creations do not exceed the quota',
   )
   const [first, second] = racers
     .filter(({ status }) => status === 201)
     .map(({ headers }) => headers.get('location')!)
-  t.equal((await pieces.end(first)).status, 204)
-  const again = await pieces.begun(300)
-  for (const path of [second, again]) t.equal((await pieces.append(path, 0, 'x'.repeat(300))).status, 204)
-  t.equal((await pieces.begin(200)).status, 413)
-  const last = await pieces.begun(100)
+  t.equal((await tus.delete(first)).status, 204)
+  const again = await tus.createUpload(300)
+  for (const path of [second, again]) t.equal((await tus.append(path, 0, 'x'.repeat(300))).status, 204)
+  t.equal((await tus.create(200)).status, 413)
+  const last = await tus.createUpload(100)
   await small.services.database.prisma.storageUsage.update({
     where: { spaceId: person.id },
     data: { bytes: 950n },
   })
   t.match(
-    await pieces.append(last, 0, 'x'.repeat(100)),
+    await tus.append(last, 0, 'x'.repeat(100)),
     { status: 413, body: { error: { details: { constraint: 'quota' } } } },
-    'it is asked again at the end',
+    'the quota is checked again when the upload is finished',
   )
   t.equal(await fileCount(small), 2)
   await small.services.database.prisma.storageUsage.update({
     where: { spaceId: person.id },
     data: { bytes: 600n },
   })
-  t.equal((await pieces.append(last, 99, 'x')).status, 204, 'when there is room it goes on')
-})
-
-t.test('an upload that is given up', async (t) => {
-  const person = await server.person()
-  const path = await by(person).begun(10)
-  await by(person).append(path, 0, '01234')
-  t.ok((await staged(server)).includes(idOf(path)))
-  t.equal((await person.client.delete(path, { headers: { 'if-match': '"other"' } })).status, 412)
-  const reply = await by(person).end(path)
-  t.equal(reply.status, 204)
-  t.equal(reply.headers.get('tus-resumable'), '1.0.0')
-  t.notOk((await staged(server)).includes(idOf(path)), 'its bytes are gone')
-  t.equal((await by(person).head(path)).status, 404)
-  t.equal((await by(person).append(path, 5, 'x')).status, 404)
-  t.same(await eventsOf(person), ['upload.created', 'upload.deleted'])
-  const whole = await by(person).begun(1)
-  const done = await by(person).append(whole, 0, 'x')
-  t.equal((await by(person).end(whole)).status, 204)
   t.equal(
-    (await person.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).status,
-    200,
-    'the file that it has become stays',
+    (await tus.append(last, 99, 'x')).status,
+    204,
+    'the upload can be finished once the quota allows it',
   )
 })
 
-t.test('an upload whose time is over', async (t) => {
+t.test('a deleted upload is gone with its bytes', async (t) => {
   const person = await server.person()
-  const paths = [await by(person).begun(10), await by(person).begun(10), await by(person).begun(3)]
+  const path = await tusOf(person).createUpload(10)
+  await tusOf(person).append(path, 0, '01234')
+  t.ok((await partialFiles(server)).includes(idOf(path)))
+  t.equal((await person.client.delete(path, { headers: { 'if-match': '"other"' } })).status, 412)
+  const reply = await tusOf(person).delete(path)
+  t.equal(reply.status, 204)
+  t.equal(reply.headers.get('tus-resumable'), '1.0.0')
+  t.notOk((await partialFiles(server)).includes(idOf(path)), 'the partial file is deleted')
+  t.equal((await tusOf(person).head(path)).status, 404)
+  t.equal((await tusOf(person).append(path, 5, 'x')).status, 404)
+  t.same(await eventsOf(person), ['upload.created', 'upload.deleted'])
+  const finished = await tusOf(person).createUpload(1)
+  const done = await tusOf(person).append(finished, 0, 'x')
+  t.equal((await tusOf(person).delete(finished)).status, 204)
+  t.equal(
+    (await person.client.get(`/storage/files/${done.headers.get('upload-file-id')}`)).status,
+    200,
+    'the file of a finished upload stays',
+  )
+})
+
+t.test('an expired upload is rejected and deleted by retention', async (t) => {
+  const person = await server.person()
+  const paths = [
+    await tusOf(person).createUpload(10),
+    await tusOf(person).createUpload(10),
+    await tusOf(person).createUpload(3),
+  ]
   const [path, kept, finished] = paths
-  for (const one of paths) await by(person).append(one, 0, '012')
-  t.ok(Date.parse((await by(person).head(path)).headers.get('upload-expires')!) > Date.now() + 23 * 3_600_000)
+  for (const one of paths) await tusOf(person).append(one, 0, '012')
+  t.ok(
+    Date.parse((await tusOf(person).head(path)).headers.get('upload-expires')!) > Date.now() + 23 * 3_600_000,
+  )
   await prisma.upload.updateMany({
     where: { id: { in: [idOf(path), idOf(finished)] } },
     data: { expiresAt: new Date(Date.now() - 1000) },
   })
-  t.match(await by(person).append(path, 3, '3'), {
+  t.match(await tusOf(person).append(path, 3, '3'), {
     status: 410,
     body: { error: { code: 'GONE', details: { constraint: 'expired' } } },
   })
-  t.equal((await by(person).head(path)).status, 410)
+  t.equal((await tusOf(person).head(path)).status, 410)
   await writeFile(
     join(server.services.config.storageDir, 'uploads', 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'),
-    'left by a crash',
+    'leftover',
   )
   const { database, storage, events } = server.services
   const [copy, orphan] = [kept, path].map((one) => `${idOf(one)}.${randomUUID()}`)
   for (const name of [copy, orphan])
-    await writeFile(join(server.services.config.storageDir, 'uploads', name), 'left by a crash')
+    await writeFile(join(server.services.config.storageDir, 'uploads', name), 'leftover')
   t.match(
     await runRetention(database, { tasks: fileExpiryTasks({ storage, events }) }),
     { uploads: 4 },
-    'the round of every minute removes them',
+    'the retention task deletes them',
   )
-  t.same(await tidyUploads(database, { storage, events }), { removed: 0, more: false })
+  t.same(await deleteExpiredUploads(database, { storage, events }), { removed: 0, more: false })
   t.equal(await rowOf(path), null)
-  const left = await staged(server)
-  t.ok(left.includes(idOf(kept)), 'what is still there keeps its bytes')
+  const left = await partialFiles(server)
+  t.ok(left.includes(idOf(kept)), 'an upload that has not expired keeps its partial file')
   t.same(
     left.filter((id) => id.startsWith(idOf(path)) || id === 'upl_01jd6y8m5qe8btc4y5w1r0n3fz'),
     [],
-    'and nothing else',
+    'all other partial files are deleted',
   )
-  t.equal((await by(person).head(path)).status, 404)
-  t.equal((await by(person).append(kept, 3, '3456789')).status, 204)
+  t.equal((await tusOf(person).head(path)).status, 404)
+  t.equal((await tusOf(person).append(kept, 3, '3456789')).status, 204)
   t.equal((await eventsOf(person)).filter((type) => type === 'upload.deleted').length, 1)
 })
 
-t.test('a creation that is repeated with its key is one', async (t) => {
+t.test('a creation repeated with its Idempotency-Key creates one upload', async (t) => {
   const person = await server.person()
-  const keyed = { 'idempotency-key': 'once' }
-  const first = await by(person).begin(4, undefined, keyed, 'text')
+  const idempotent = { 'idempotency-key': 'once' }
+  const first = await tusOf(person).create(4, undefined, idempotent, 'text')
   t.equal(first.headers.get('upload-offset'), '4')
-  const again = await by(person).begin(4, undefined, keyed, 'text')
+  const again = await tusOf(person).create(4, undefined, idempotent, 'text')
   t.equal(again.status, 201)
   t.equal(again.headers.get('idempotent-replayed'), 'true')
   t.equal(again.headers.get('location'), first.headers.get('location'))
-  t.equal((await by(person).begin(5, undefined, keyed, 'text')).status, 422)
-  t.equal((await by(person).begin(4, { filename: 'other' }, keyed, 'text')).status, 422)
+  t.equal((await tusOf(person).create(5, undefined, idempotent, 'text')).status, 422)
+  t.equal((await tusOf(person).create(4, { filename: 'other' }, idempotent, 'text')).status, 422)
   t.same(await eventsOf(person), ['upload.created', 'file.created'])
 })
 
-const open = statement<{ n: number }>('SELECT count(*)::int AS n FROM uploads WHERE holder IS NOT NULL')
+const countLeases = statement<{ n: number }>(
+  'SELECT count(*)::int AS n FROM uploads WHERE holder IS NOT NULL',
+)
 
-t.test('nobody holds an upload when its requests are over', async (t) => {
-  t.same(await server.services.database.sql(open, []), [{ n: 0 }])
+t.test('no lease remains after the requests', async (t) => {
+  t.same(await server.services.database.sql(countLeases, []), [{ n: 0 }])
 })

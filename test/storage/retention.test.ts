@@ -1,4 +1,5 @@
-// What time removes: files whose time is over, the bytes of what was deleted, and what crashes left; and nothing else.
+// Data retention of storage: expired files, blobs of deleted files and leftovers of crashes are deleted, and
+// nothing else.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,7 +8,7 @@ import t from 'tap'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
-import { createSweep, storageRetentionTasks } from '../../services/storage/retention.ts'
+import { createOrphanSweep, storageRetentionTasks } from '../../services/storage/retention.ts'
 import { startServer } from '../support/server.ts'
 import { sendFile } from '../support/transfer.ts'
 
@@ -15,11 +16,11 @@ const server = await startServer(t)
 const { services } = server
 const { database, storage, config } = services
 const { prisma } = database
-const folder = config.storageDir
+const { storageDir } = config
 
 async function keys(): Promise<string[]> {
   const found: string[] = []
-  for await (const page of (await storage.blobs()).list()) for (const { key } of page) found.push(key)
+  for await (const page of (await storage.blobStore()).list()) for (const { key } of page) found.push(key)
   return found.sort()
 }
 
@@ -30,115 +31,122 @@ async function upload(fields: Record<string, string> = {}, key = server.key): Pr
 }
 
 async function sweep(before: Date): Promise<number> {
-  const { step } = createSweep(storage)
+  const { step } = createOrphanSweep(storage)
   for (let removed = 0; ;) {
-    const done = await step(database, before)
-    removed += done.removed
-    if (!done.more) return removed
+    const result = await step(database, before)
+    removed += result.removed
+    if (!result.more) return removed
   }
 }
 
 const anHourAgo = new Date(Date.now() - 3_600_000)
 
-t.test('the bytes of a deleted file go with the next round, and its usage at once', async (t) => {
+t.test('the usage of a deleted file ends at once, and the next run deletes its blob', async (t) => {
   const [kept, deleted] = [await upload(), await upload()]
   await server.admin.client.delete(`/storage/files/${deleted}`)
   t.match((await server.admin.client.get('/storage/usage')).body, { files: 1, bytes: 1_000 })
-  t.same(await keys(), [kept, deleted].sort(), 'until then they are there')
+  t.same(await keys(), [kept, deleted].sort(), 'the blobs still exist')
   t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
   t.same(await keys(), [kept])
-  t.equal(await prisma.doomedBlob.count(), 0)
+  t.equal(await prisma.deletedBlob.count(), 0)
 })
 
-t.test('a removal that fails midway is done again', async (t) => {
+t.test('a deletion that fails midway is repeated', async (t) => {
   const deleted = await upload()
   await server.admin.client.delete(`/storage/files/${deleted}`)
   const broken = {
     ...storage,
-    blobs: async () => ({
-      ...(await storage.blobs()),
-      remove: async () => {
+    blobStore: async () => ({
+      ...(await storage.blobStore()),
+      delete: async () => {
         throw new Error('no store')
       },
     }),
   }
   await t.rejects(runRetention(database, { tasks: fileExpiryTasks({ ...services, storage: broken }) }))
-  t.equal(await prisma.doomedBlob.count(), 1)
+  t.equal(await prisma.deletedBlob.count(), 1)
   t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
 })
 
-t.test('a blob that cannot be removed keeps no other from it, and comes again later', async (t) => {
+t.test('a blob that cannot be deleted does not stop the others and is retried later', async (t) => {
   const [stuck, other] = [await upload(), await upload()]
-  const place = join(folder, 'blobs', stuck.slice(-2), stuck)
-  rmSync(place)
-  mkdirSync(place)
+  const path = join(storageDir, 'blobs', stuck.slice(-2), stuck)
+  rmSync(path)
+  mkdirSync(path)
   for (const id of [stuck, other]) await server.admin.client.delete(`/storage/files/${id}`)
   const errors: Error[] = []
   await runRetention(database, { tasks: fileExpiryTasks(services), onError: (error) => errors.push(error) })
   t.match(
     errors.map(({ cause }) => (cause as Error).message),
-    ['1 of 2 blobs cannot be removed'],
+    ['1 of 2 blobs could not be deleted'],
   )
   t.notOk((await keys()).includes(other))
-  t.match(await prisma.doomedBlob.findMany(), [{ key: stuck }])
-  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 0 }, 'not at once')
-  rmSync(place, { recursive: true })
-  await prisma.doomedBlob.updateMany({ data: { doomedAt: new Date() } })
+  t.match(await prisma.deletedBlob.findMany(), [{ key: stuck }])
+  t.match(
+    await runRetention(database, { tasks: fileExpiryTasks(services) }),
+    { blobs: 0 },
+    'it is not retried at once',
+  )
+  rmSync(path, { recursive: true })
+  await prisma.deletedBlob.updateMany({ data: { deleteAfter: new Date() } })
   t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
 })
 
-t.test('an orphan that cannot be removed keeps the sweep from nothing else', async (t) => {
+t.test('an orphan that cannot be deleted does not stop the sweep', async (t) => {
   const [stuck, other] = [newId('file'), newId('file')]
   for (const key of [stuck, other])
     await (
-      await storage.blobs()
+      await storage.blobStore()
     ).put(
       key,
-      await storage.incoming.receive(
+      await storage.tempFiles.receive(
         { declaredType: null, content: Readable.from([Buffer.from('x')]) },
         { maxBytes: 9 },
       ),
     )
-  const blobs = await storage.blobs()
-  const real = blobs.remove
+  const blobs = await storage.blobStore()
+  const realDelete = blobs.delete
   t.teardown(() => {
-    blobs.remove = real
+    blobs.delete = realDelete
   })
-  blobs.remove = async (orphans) => {
-    const { gone } = await real(orphans.filter((key) => key !== stuck))
-    return { gone, error: orphans.includes(stuck) ? new Error('not this one') : null }
+  blobs.delete = async (orphans) => {
+    const { deleted } = await realDelete(orphans.filter((key) => key !== stuck))
+    return { deleted, error: orphans.includes(stuck) ? new Error('stuck') : null }
   }
-  await t.rejects(sweep(new Date(Date.now() + 60_000)), /could not remove everything/)
+  await t.rejects(sweep(new Date(Date.now() + 60_000)), /could not delete every orphaned blob/)
   t.same(
     (await keys()).filter((key) => key === stuck || key === other),
     [stuck],
   )
-  blobs.remove = real
+  blobs.delete = realDelete
   t.equal(await sweep(new Date(Date.now() + 60_000)), 1)
 })
 
-t.test('a file whose time is over is gone at once, with its event and its bytes soon after', async (t) => {
-  const id = await upload({ expires_at: new Date(Date.now() + 3_600_000).toISOString() })
-  t.equal((await server.admin.client.get(`/storage/files/${id}`)).status, 200)
-  await prisma.file.update({ where: { id }, data: { expiresAt: new Date(Date.now() - 1) } })
-  t.equal((await server.admin.client.get(`/storage/files/${id}`)).status, 404)
-  t.equal(
-    (await server.admin.client.get('/storage/files')).body.data.filter(
-      (file: { id: string }) => file.id === id,
-    ).length,
-    0,
-  )
-  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), {
-    'expired files': 1,
-    blobs: 1,
-  })
-  const { data } = (await server.admin.client.get('/events?type=file.deleted&limit=100')).body
-  t.equal(data.filter((event: any) => event.data.object.id === id).length, 1)
-  t.notOk((await keys()).includes(id))
-})
+t.test(
+  'an expired file is gone at once, and the next run emits its event and deletes its blob',
+  async (t) => {
+    const id = await upload({ expires_at: new Date(Date.now() + 3_600_000).toISOString() })
+    t.equal((await server.admin.client.get(`/storage/files/${id}`)).status, 200)
+    await prisma.file.update({ where: { id }, data: { expiresAt: new Date(Date.now() - 1) } })
+    t.equal((await server.admin.client.get(`/storage/files/${id}`)).status, 404)
+    t.equal(
+      (await server.admin.client.get('/storage/files')).body.data.filter(
+        (file: { id: string }) => file.id === id,
+      ).length,
+      0,
+    )
+    t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), {
+      'expired files': 1,
+      blobs: 1,
+    })
+    const { data } = (await server.admin.client.get('/events?type=file.deleted&limit=100')).body
+    t.equal(data.filter((event: any) => event.data.object.id === id).length, 1)
+    t.notOk((await keys()).includes(id))
+  },
+)
 
-t.test('a project takes its files with it', async (t) => {
-  const { id: project } = (await server.admin.client.post('/projects', { name: 'Short' })).body
+t.test('the files of a purged project are deleted', async (t) => {
+  const { id: project } = (await server.admin.client.post('/projects', { name: 'Deleted' })).body
   const files = [await upload({ project_id: project }), await upload({ project_id: project })]
   await prisma.project.update({
     where: { id: project },
@@ -152,7 +160,7 @@ t.test('a project takes its files with it', async (t) => {
   t.equal(await prisma.storageUsage.findUnique({ where: { spaceId: project } }), null)
 })
 
-t.test('a deleted user takes the files that are in no project', async (t) => {
+t.test('the files of a deleted user outside of projects are deleted', async (t) => {
   const person = await server.person()
   const { id: project } = (await server.admin.client.post('/projects', { name: 'Shared' })).body
   await server.admin.client.post(`/projects/${project}/members`, { user_id: person.id, role: 'editor' })
@@ -165,7 +173,7 @@ t.test('a deleted user takes the files that are in no project', async (t) => {
   t.not(
     (await fetch(`${server.url}/v1/storage/files/${own}/download`)).status,
     200,
-    'not even what was public is given any more',
+    'not even a public file can be downloaded',
   )
   t.match(
     await runRetention(database, {
@@ -174,52 +182,52 @@ t.test('a deleted user takes the files that are in no project', async (t) => {
     { 'files of deleted users': 1, blobs: 1 },
   )
   t.notOk((await keys()).includes(own))
-  t.equal((await server.admin.client.get(`/storage/files/${shared}`)).status, 200, 'and no others')
+  t.equal((await server.admin.client.get(`/storage/files/${shared}`)).status, 200, 'files in projects stay')
 })
 
-t.test('the sweep removes what no row names and is old, and nothing else', async (t) => {
+t.test('the sweep deletes old blobs without a row, and nothing else', async (t) => {
   const kept = await upload()
-  const place = (key: string): string => join(folder, 'blobs', key.slice(-2), key)
+  const pathOf = (key: string): string => join(storageDir, 'blobs', key.slice(-2), key)
   const put = (path: string, age: Date): void => {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, randomBytes(10))
     utimesSync(path, age, age)
   }
-  const [old, fresh, strange] = [newId('file'), newId('file'), 'not-ours']
-  put(place(old), anHourAgo)
-  put(place(fresh), new Date())
-  put(join(folder, 'blobs', 'rs', strange), anHourAgo)
-  utimesSync(place(kept), anHourAgo, anHourAgo)
-  const [halfOld, halfFresh] = [join(folder, 'incoming', 'half-old'), join(folder, 'incoming', 'half-fresh')]
-  put(halfOld, anHourAgo)
-  put(halfFresh, new Date())
+  const [old, fresh, foreign] = [newId('file'), newId('file'), 'foreign']
+  put(pathOf(old), anHourAgo)
+  put(pathOf(fresh), new Date())
+  put(join(storageDir, 'blobs', 'rs', foreign), anHourAgo)
+  utimesSync(pathOf(kept), anHourAgo, anHourAgo)
+  const [oldTemp, freshTemp] = [join(storageDir, 'incoming', 'old'), join(storageDir, 'incoming', 'fresh')]
+  put(oldTemp, anHourAgo)
+  put(freshTemp, new Date())
   t.equal(await sweep(new Date(Date.now() - 1_800_000)), 2)
   t.same(
-    [old, fresh, kept].map((key) => existsSync(place(key))),
+    [old, fresh, kept].map((key) => existsSync(pathOf(key))),
     [false, true, true],
   )
   t.same(
-    [existsSync(halfOld), existsSync(halfFresh), existsSync(join(folder, 'blobs', 'rs', strange))],
+    [existsSync(oldTemp), existsSync(freshTemp), existsSync(join(storageDir, 'blobs', 'rs', foreign))],
     [false, true, true],
   )
 })
 
-t.test('while it sweeps, uploads go on and nothing of them is lost', async (t) => {
-  let done = false
+t.test('uploads during a sweep lose no blob', async (t) => {
+  let isDone = false
   const sweeping = (async () => {
-    while (!done) await sweep(new Date(Date.now() - 60_000))
+    while (!isDone) await sweep(new Date(Date.now() - 60_000))
   })()
   const ids = await Promise.all(Array.from({ length: 40 }, () => upload()))
-  done = true
+  isDone = true
   await sweeping
-  const there = new Set(await keys())
+  const stored = new Set(await keys())
   t.same(
-    ids.filter((id) => !there.has(id)),
+    ids.filter((id) => !stored.has(id)),
     [],
   )
 })
 
-t.test('what was counted is written at a stop', async (t) => {
+t.test('download counts are written at shutdown', async (t) => {
   const id = await upload()
   for (let i = 0; i < 3; i++)
     await (

@@ -1,5 +1,5 @@
-// The protocol of resumable uploads held against the server of its authors: the same exchanges with both, each answer
-// compared; and what the official client does beyond sending.
+// Conformance with tus: the same exchanges with this server and with the reference server @tus/server, whose
+// responses are compared, and special features of the official client.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,13 +15,13 @@ import * as tus from 'tus-js-client'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { startServer } from '../support/server.ts'
 import { download } from '../support/storage.ts'
-import { bytesType, metadataOf, piecesOf } from '../support/tus.ts'
+import { bytesType, encodeMetadata, tusClient } from '../support/tus.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const most = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 const hours = 24
 const server = await startServer(t, {
-  env: { UPLOAD_MAX_BYTES: String(most), RESUMABLE_UPLOAD_HOURS: String(hours) },
+  env: { UPLOAD_MAX_BYTES: String(maxBytes), RESUMABLE_UPLOAD_HOURS: String(hours) },
 })
 const endpoint = `${server.url}/v1/storage/uploads`
 
@@ -30,20 +30,20 @@ interface Answer {
   headers: IncomingHttpHeaders
 }
 
-/** One of the two servers, and what it answered to each exchange. */
-interface Side {
+/** One of the two servers, and its responses by the name of the exchange. */
+interface TusServer {
   endpoint: string
-  /** An upload that never was. */
+  /** The URL of an upload that does not exist. */
   unknown: string
   answers: Map<string, { method: string; answer: Answer }>
-  /** Sends as it is said, names in their case. */
+  /** Sends a request; the header names keep their case. */
   exchange(
     method: string,
     url: string,
     headers: Record<string, string>,
     body?: string | string[],
   ): Promise<Answer>
-  /** The same, and keeps the answer under its name. */
+  /** Sends a request and stores the response under a name for comparison. */
   send(
     name: string,
     method: string,
@@ -51,11 +51,11 @@ interface Side {
     headers?: Record<string, string>,
     body?: string | string[],
   ): Promise<Answer>
-  /** Begins an upload that is compared with nothing. */
-  begun(length: number, bytes?: string): Promise<string>
+  /** Creates an upload that is not compared. @returns its URL. */
+  createUpload(length: number, bytes?: string): Promise<string>
 }
 
-function sideOf(endpoint: string, unknown: string, own: Record<string, string>): Side {
+function createTusServer(endpoint: string, unknown: string, own: Record<string, string>): TusServer {
   const exchange = async (
     method: string,
     url: string,
@@ -63,26 +63,26 @@ function sideOf(endpoint: string, unknown: string, own: Record<string, string>):
     body?: string | string[],
   ): Promise<Answer> => {
     const call = request(url, { method, agent: false, headers: { ...own, ...headers } })
-    // In pieces it is sent without a length.
-    if (Array.isArray(body)) for (const piece of body) call.write(piece)
+    // Several chunks are sent without a Content-Length.
+    if (Array.isArray(body)) for (const chunk of body) call.write(chunk)
     else call.setHeader('content-length', Buffer.byteLength(body ?? ''))
     call.end(Array.isArray(body) ? undefined : body)
     const [response] = await once(call, 'response')
     await response.toArray()
     return { status: response.statusCode, headers: response.headers }
   }
-  const side: Side = {
+  const side: TusServer = {
     endpoint,
     unknown: `${endpoint}/${unknown}`,
     answers: new Map(),
     exchange,
     async send(name, method, url, headers = v1, body) {
-      if (side.answers.has(name)) throw new Error(`${name} is there twice`)
+      if (side.answers.has(name)) throw new Error(`duplicate exchange: ${name}`)
       const answer = await exchange(method, url, headers, body)
       side.answers.set(name, { method, answer })
       return answer
     },
-    async begun(length, bytes) {
+    async createUpload(length, bytes) {
       const { status, headers } = await exchange(
         'POST',
         endpoint,
@@ -93,7 +93,7 @@ function sideOf(endpoint: string, unknown: string, own: Record<string, string>):
         },
         bytes,
       )
-      if (status !== 201) throw new Error(`no upload: ${status}`)
+      if (status !== 201) throw new Error(`the upload was not created: ${status}`)
       return at(headers.location)
     },
   }
@@ -104,11 +104,11 @@ function sideOf(endpoint: string, unknown: string, own: Record<string, string>):
   }
 }
 
-async function stock(t: Test): Promise<Side> {
+async function startReferenceServer(t: Test): Promise<TusServer> {
   const directory = await mkdtemp(join(tmpdir(), 'tus-'))
   const datastore = new FileStore({ directory, expirationPeriodInMilliseconds: hours * 3_600_000 })
   datastore.extensions = datastore.extensions.filter((name) => name !== 'creation-defer-length')
-  const tusServer = new Server({ path: '/files', datastore, maxSize: most })
+  const tusServer = new Server({ path: '/files', datastore, maxSize: maxBytes })
   const http = createServer((request, response) => {
     void tusServer.handle(request, response)
   }).listen(0, '127.0.0.1')
@@ -118,7 +118,7 @@ async function stock(t: Test): Promise<Side> {
     http.close()
     await rm(directory, { recursive: true, force: true })
   })
-  return sideOf(
+  return createTusServer(
     `http://127.0.0.1:${(http.address() as AddressInfo).port}/files`,
     '0123456789abcdef0123456789abcdef',
     {},
@@ -126,7 +126,7 @@ async function stock(t: Test): Promise<Side> {
 }
 
 const v1 = { 'tus-resumable': '1.0.0' }
-const creation = { ...v1, 'upload-metadata': metadataOf({ filename: 'a.txt' }) }
+const creation = { ...v1, 'upload-metadata': encodeMetadata({ filename: 'a.txt' }) }
 const patch = (offset: number | string, more: Record<string, string> = {}) => ({
   ...v1,
   'upload-offset': String(offset),
@@ -134,7 +134,14 @@ const patch = (offset: number | string, more: Record<string, string> = {}) => ({
   ...more,
 })
 
-async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: Side): Promise<void> {
+async function exchanges({
+  endpoint,
+  unknown,
+  answers,
+  exchange,
+  send,
+  createUpload,
+}: TusServer): Promise<void> {
   const create = (name: string, headers: Record<string, string> = {}, body?: string | string[]) =>
     send(name, 'POST', endpoint, { ...creation, 'upload-length': '10', ...headers }, body)
 
@@ -142,9 +149,9 @@ async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: 
   await send('OPTIONS with another version', 'OPTIONS', endpoint, { 'tus-resumable': '0.2.2' })
 
   await create('create')
-  await create('create of nothing', { 'upload-length': '0' })
+  await create('create empty', { 'upload-length': '0' })
   await create('create with more metadata', {
-    'upload-metadata': metadataOf({ filename: 'täglich.txt', filetype: 'text/plain', path: 'a/b' }),
+    'upload-metadata': encodeMetadata({ filename: 'täglich.txt', filetype: 'text/plain', path: 'a/b' }),
   })
   await create('create with a key without a value', {
     'upload-metadata': `is_confidential,${creation['upload-metadata']}`,
@@ -158,13 +165,13 @@ async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: 
   await create('create with empty metadata', { 'upload-metadata': '' })
   await create('create with a value of two words', { 'upload-metadata': `${creation['upload-metadata']} x` })
   await create('create with no key', { 'upload-metadata': `${creation['upload-metadata']},` })
-  await create('create with a key that is no ASCII', {
+  await create('create with a key that is not ASCII', {
     'upload-metadata': `${creation['upload-metadata']},\xe4 YQ==`,
   })
-  await create('create with a value that is no Base64', {
+  await create('create with a value that is not Base64', {
     'upload-metadata': `${creation['upload-metadata']},b %%%%`,
   })
-  await create('create with a value that is cut', {
+  await create('create with a truncated value', {
     'upload-metadata': `${creation['upload-metadata']},b YQ`,
   })
   await create('create with a key twice', {
@@ -174,28 +181,28 @@ async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: 
   await send('create without a length', 'POST', endpoint, creation)
   for (const length of ['-1', 'ten', '1e1', '1.5', '0x1', '01', '', '9007199254740993'])
     await create(`create with the length ${JSON.stringify(length)}`, { 'upload-length': length })
-  await create('create of the most', { 'upload-length': String(most) })
-  await create('create of more than the most', { 'upload-length': String(most + 1) })
-  await send('create with a length that comes later', 'POST', endpoint, {
+  await create('create with the maximum length', { 'upload-length': String(maxBytes) })
+  await create('create above the maximum length', { 'upload-length': String(maxBytes + 1) })
+  await send('create with a deferred length', 'POST', endpoint, {
     ...creation,
     'upload-defer-length': '1',
   })
-  await create('create with a length now and later', { 'upload-defer-length': '1' })
-  await create('create with a length that comes perhaps', { 'upload-defer-length': '2' })
-  await create('create of a part', { 'upload-concat': 'partial' })
-  await send('create of parts', 'POST', endpoint, {
+  await create('create with a length and a deferred length', { 'upload-defer-length': '1' })
+  await create('create with an invalid deferred length', { 'upload-defer-length': '2' })
+  await create('create a partial upload', { 'upload-concat': 'partial' })
+  await send('create a concatenation', 'POST', endpoint, {
     ...creation,
     'upload-concat': `final;${endpoint}/a ${endpoint}/b`,
   })
   await create('create with all bytes', { 'content-type': bytesType }, '0123456789')
   await create('create with some bytes', { 'content-type': bytesType }, '0123')
-  await create('create with bytes of no length', { 'content-type': bytesType }, ['01', '23'])
-  await create('create with no bytes but their type', { 'content-type': bytesType })
+  await create('create with chunked bytes', { 'content-type': bytesType }, ['01', '23'])
+  await create('create with a content type and no bytes', { 'content-type': bytesType })
   await create('create with too many bytes', { 'content-type': bytesType }, '0123456789a')
-  await create('create with no bytes of another type', {
+  await create('create with another content type and no bytes', {
     'content-type': 'application/x-www-form-urlencoded',
   })
-  await create('create with bytes of another type', { 'content-type': 'text/plain' }, '0123')
+  await create('create with bytes and another content type', { 'content-type': 'text/plain' }, '0123')
   await send('create without a version', 'POST', endpoint, {
     'upload-length': '10',
     'upload-metadata': creation['upload-metadata'],
@@ -208,38 +215,44 @@ async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: 
     'UPLOAD-METADATA': creation['upload-metadata'],
   })
 
-  const path = await begun(10)
-  await send('HEAD of a new one', 'HEAD', path)
+  const path = await createUpload(10)
+  await send('HEAD of a new upload', 'HEAD', path)
   await send('PATCH', 'PATCH', path, patch(0), '01')
-  await send('HEAD of a begun one', 'HEAD', path)
-  await send('PATCH from before', 'PATCH', path, patch(0), '01')
-  await send('PATCH from one before', 'PATCH', path, patch(1), '12')
-  await send('PATCH from behind', 'PATCH', path, patch(3), '34')
-  await send('PATCH from behind the end', 'PATCH', path, patch(11), 'b')
+  await send('HEAD of a started upload', 'HEAD', path)
+  await send('PATCH at offset 0 again', 'PATCH', path, patch(0), '01')
+  await send('PATCH one byte before the offset', 'PATCH', path, patch(1), '12')
+  await send('PATCH after the offset', 'PATCH', path, patch(3), '34')
+  await send('PATCH after the end', 'PATCH', path, patch(11), 'b')
   for (const offset of ['-1', 'two', '2.0', '1e0', '02', ''])
-    await send(`PATCH from ${JSON.stringify(offset)}`, 'PATCH', path, patch(offset), '23')
-  await send('PATCH from nowhere', 'PATCH', path, { ...v1, 'content-type': bytesType }, '23')
+    await send(`PATCH at ${JSON.stringify(offset)}`, 'PATCH', path, patch(offset), '23')
+  await send('PATCH without an offset', 'PATCH', path, { ...v1, 'content-type': bytesType }, '23')
   await send(
-    'PATCH of another type',
+    'PATCH with another content type',
     'PATCH',
     path,
     patch(2, { 'content-type': 'application/octet-stream' }),
     '23',
   )
-  await send('PATCH of no type', 'PATCH', path, { ...v1, 'upload-offset': '2' }, '23')
+  await send('PATCH without a content type', 'PATCH', path, { ...v1, 'upload-offset': '2' }, '23')
   await send(
-    'PATCH of the type in other letters',
+    'PATCH with the content type in another case',
     'PATCH',
     path,
     patch(2, { 'content-type': 'Application/Offset+Octet-Stream' }),
     '',
   )
-  await send('PATCH of nothing', 'PATCH', path, patch(2))
-  await send('PATCH of nothing and no type', 'PATCH', path, { ...v1, 'upload-offset': '2' })
-  await send('PATCH with another length', 'PATCH', await begun(10), patch(0, { 'upload-length': '3' }), '0')
-  await send('PATCH of more than belongs', 'PATCH', path, patch(2), '23456789a')
-  await send('PATCH of more than belongs in pieces', 'PATCH', path, patch(2), ['23456', '789a'])
-  await send('HEAD after what was refused', 'HEAD', path)
+  await send('PATCH without bytes', 'PATCH', path, patch(2))
+  await send('PATCH without bytes and content type', 'PATCH', path, { ...v1, 'upload-offset': '2' })
+  await send(
+    'PATCH with another length',
+    'PATCH',
+    await createUpload(10),
+    patch(0, { 'upload-length': '3' }),
+    '0',
+  )
+  await send('PATCH with too many bytes', 'PATCH', path, patch(2), '23456789a')
+  await send('PATCH with too many chunked bytes', 'PATCH', path, patch(2), ['23456', '789a'])
+  await send('HEAD after rejected requests', 'HEAD', path)
   await send(
     'PATCH without a version',
     'PATCH',
@@ -264,35 +277,50 @@ async function exchanges({ endpoint, unknown, answers, exchange, send, begun }: 
     { 'tus-resumable': '1.0.0', 'upload-offset': '4', 'content-type': bytesType },
     '4',
   )
-  await send('PATCH of no length', 'PATCH', path, patch(5), ['5', '6'])
-  await send('POST that is PATCH', 'POST', path, patch(7, { 'x-http-method-override': 'PATCH' }), '7')
-  await send('POST that is nothing', 'POST', path, patch(8, { 'x-http-method-override': 'TRACE' }), '8')
-  await send('HEAD after POST that is PATCH', 'HEAD', path)
-  const whole = await begun(10, '012345678')
-  await send('PATCH of the last byte', 'PATCH', whole, patch(9), '9')
-  await send('HEAD of a finished one', 'HEAD', whole)
-  await send('PATCH of nothing to a finished one', 'PATCH', whole, patch(10))
-  await send('PATCH of more to a finished one', 'PATCH', whole, patch(10), 'a')
-  await send('PATCH of the first to a finished one', 'PATCH', whole, patch(0), '0')
-  await send('DELETE of a finished one', 'DELETE', whole)
-  await send('HEAD of a finished one that is gone', 'HEAD', whole)
+  await send('PATCH with chunked bytes', 'PATCH', path, patch(5), ['5', '6'])
+  await send(
+    'POST with the override PATCH',
+    'POST',
+    path,
+    patch(7, { 'x-http-method-override': 'PATCH' }),
+    '7',
+  )
+  await send(
+    'POST with an invalid override',
+    'POST',
+    path,
+    patch(8, { 'x-http-method-override': 'TRACE' }),
+    '8',
+  )
+  await send('HEAD after POST with the override PATCH', 'HEAD', path)
+  const finished = await createUpload(10, '012345678')
+  await send('PATCH with the last byte', 'PATCH', finished, patch(9), '9')
+  await send('HEAD of a finished upload', 'HEAD', finished)
+  await send('PATCH of a finished upload without bytes', 'PATCH', finished, patch(10))
+  await send('PATCH of a finished upload with more bytes', 'PATCH', finished, patch(10), 'a')
+  await send('PATCH of a finished upload at offset 0', 'PATCH', finished, patch(0), '0')
+  await send('DELETE of a finished upload', 'DELETE', finished)
+  await send('HEAD of a deleted finished upload', 'HEAD', finished)
 
   await send('DELETE with another version', 'DELETE', path, { 'tus-resumable': '0.2.2' })
   await send('DELETE', 'DELETE', path)
   await send('HEAD after DELETE', 'HEAD', path)
   await send('PATCH after DELETE', 'PATCH', path, patch(2), '23')
   await send('DELETE after DELETE', 'DELETE', path)
-  await send('DELETE without a version', 'DELETE', await begun(1), {})
-  await send('POST that is DELETE', 'POST', await begun(1), { ...v1, 'x-http-method-override': 'DELETE' })
+  await send('DELETE without a version', 'DELETE', await createUpload(1), {})
+  await send('POST with the override DELETE', 'POST', await createUpload(1), {
+    ...v1,
+    'x-http-method-override': 'DELETE',
+  })
   for (const method of ['HEAD', 'DELETE'] as const)
-    await send(`${method} of one that never was`, method, unknown)
-  await send('PATCH of one that never was', 'PATCH', unknown, patch(0), '0')
+    await send(`${method} of a missing upload`, method, unknown)
+  await send('PATCH of a missing upload', 'PATCH', unknown, patch(0), '0')
 
-  const raced = await begun(2_000_000)
+  const raced = await createUpload(2_000_000)
   const racers = await Promise.all(
     ['a', 'b'].map((letter) => exchange('PATCH', raced, patch(0), letter.repeat(1_000_000))),
   )
-  // Either may be the first.
+  // Either request may be the first.
   for (const [i, answer] of racers.sort((a, b) => a.status - b.status).entries())
     answers.set(`parallel PATCH ${i}`, { method: 'PATCH', answer })
   await send('HEAD after parallel PATCHes', 'HEAD', raced)
@@ -309,84 +337,90 @@ interface Shape {
   cache: string | null
 }
 
-const said = (value: string | string[] | undefined): string | null =>
+const text = (value: string | string[] | undefined): string | null =>
   value === undefined ? null : String(value)
 
-function shapeOf({ endpoint }: Side, method: string, { status, headers }: Answer): Shape {
+function shapeOf({ endpoint }: TusServer, method: string, { status, headers }: Answer): Shape {
   const location = headers.location === undefined ? null : new URL(headers.location, endpoint).href
   return {
     status,
-    // Of OPTIONS it is not asked.
-    version: method === 'OPTIONS' ? null : said(headers['tus-resumable']),
-    offset: said(headers['upload-offset']),
-    length: said(headers['upload-length']),
-    metadata: said(headers['upload-metadata']),
-    // Asking is no change: who answers it with the time says more than has to be said.
+    // OPTIONS does not need the header.
+    version: method === 'OPTIONS' ? null : text(headers['tus-resumable']),
+    offset: text(headers['upload-offset']),
+    length: text(headers['upload-length']),
+    metadata: text(headers['upload-metadata']),
+    // A HEAD response need not repeat the expiry.
     expires:
       method !== 'HEAD' &&
       headers['upload-expires'] !== undefined &&
-      Date.parse(said(headers['upload-expires'])!) > Date.now(),
+      Date.parse(text(headers['upload-expires'])!) > Date.now(),
     location: location === null ? null : location.replace(endpoint, '').replace(/^\/[^/?#]+$/, '/…'),
-    cache: method === 'HEAD' && status === 200 ? said(headers['cache-control']) : null,
+    cache: method === 'HEAD' && status === 200 ? text(headers['cache-control']) : null,
   }
 }
 
-/** Where our answer is another on purpose: what of it, and why. */
-const otherwise: Record<string, { is: Partial<Shape>; why: string }> = {
-  'create of nothing': { is: { offset: '0' }, why: 'it is a file at once, and says so' },
+/** The intended differences to the reference server, and their reasons. */
+const differences: Record<string, { is: Partial<Shape>; why: string }> = {
+  'create empty': { is: { offset: '0' }, why: 'an empty upload is finished at once' },
   'create with a space after the comma': {
     is: { status: 201, expires: true, location: '/…' },
-    why: 'it can mean nothing else',
+    why: 'the space is unambiguous',
   },
   'create without metadata': {
     is: { status: 400, expires: false, location: null },
-    why: 'a file has a name',
+    why: 'a file needs a name',
   },
-  'create with bytes of another type': {
+  'create with bytes and another content type': {
     is: { status: 415, expires: false, location: null },
-    why: 'bytes that are sent are not thrown away in silence',
+    why: 'bytes are not discarded silently',
   },
-  'PATCH from nowhere': { is: { status: 400 }, why: '403 is for who may not' },
-  'PATCH of another type': { is: { status: 415 }, why: 'the text says so' },
-  'PATCH of no type': { is: { status: 415 }, why: 'the text says so' },
-  'PATCH of nothing and no type': { is: { status: 415 }, why: 'the text says so' },
-  'PATCH of the type in other letters': {
+  'PATCH without an offset': { is: { status: 400 }, why: '403 is for missing permissions' },
+  'PATCH with another content type': { is: { status: 415 }, why: 'the tus specification requires it' },
+  'PATCH without a content type': { is: { status: 415 }, why: 'the tus specification requires it' },
+  'PATCH without bytes and content type': { is: { status: 415 }, why: 'the tus specification requires it' },
+  'PATCH with the content type in another case': {
     is: { status: 204, offset: '2', expires: true },
-    why: 'types are the same in any letters',
+    why: 'media types are case-insensitive',
   },
   'PATCH with another length': {
     is: { status: 204, offset: '1', expires: true },
-    why: 'the length is what it was, whoever says it',
+    why: 'Upload-Length is ignored after the creation',
   },
   'HEAD without a version': {
     is: { status: 200, offset: '2', length: '10', metadata: creation['upload-metadata'], cache: 'no-store' },
-    why: 'whoever reads JSON may ask too',
+    why: 'JSON clients need no Tus-Resumable',
   },
-  'DELETE without a version': { is: { status: 204 }, why: 'whoever reads JSON may give up too' },
-  'POST that is PATCH': {
+  'DELETE without a version': { is: { status: 204 }, why: 'JSON clients need no Tus-Resumable' },
+  'POST with the override PATCH': {
     is: { status: 204, offset: '8', expires: true },
-    why: 'the text says that it is the method',
+    why: 'the tus specification requires the override',
   },
-  'POST that is DELETE': { is: { status: 204 }, why: 'the text says that it is the method' },
-  'POST that is nothing': { is: { status: 405, version: null }, why: 'no method of the protocol' },
-  'HEAD after POST that is PATCH': { is: { offset: '8' }, why: 'it was one' },
+  'POST with the override DELETE': {
+    is: { status: 204 },
+    why: 'the tus specification requires the override',
+  },
+  'POST with an invalid override': {
+    is: { status: 405, version: null },
+    why: 'not a method of the protocol',
+  },
+  'HEAD after POST with the override PATCH': { is: { offset: '8' }, why: 'the override was applied' },
   ...same(
     [
-      'create with a length that comes later',
-      'create with a length now and later',
-      'create of a part',
-      'create of parts',
+      'create with a deferred length',
+      'create with a length and a deferred length',
+      'create a partial upload',
+      'create a concatenation',
     ],
     {
       is: { status: 400 },
-      why: "a request for what the server does not say it can do is the client's mistake",
+      why: 'a request that needs an unsupported extension is rejected',
     },
   ),
   ...same(
     ['create', 'PATCH', 'HEAD', 'DELETE']
       .map((name) => `${name} with another version`)
       .concat('create with another version and nothing else'),
-    { is: { status: 412 }, why: 'the text says so, with Tus-Version' },
+    { is: { status: 412 }, why: 'the tus specification requires it, with Tus-Version' },
   ),
 }
 
@@ -394,24 +428,26 @@ function same<T>(names: string[], value: T): Record<string, T> {
   return Object.fromEntries(names.map((name) => [name, value]))
 }
 
-t.test('the same exchanges with the server of the authors', async (t) => {
+t.test('the responses equal those of the reference server', async (t) => {
   const person = await server.person()
-  const theirs = await stock(t)
-  const ours = sideOf(endpoint, 'upl_01jd6y8m5qe8btc4y5w1r0n3fz', { authorization: `Bearer ${person.key}` })
-  await Promise.all([exchanges(theirs), exchanges(ours)])
-  t.ok(theirs.answers.size >= 80, `${theirs.answers.size} exchanges`)
+  const reference = await startReferenceServer(t)
+  const ours = createTusServer(endpoint, 'upl_01jd6y8m5qe8btc4y5w1r0n3fz', {
+    authorization: `Bearer ${person.key}`,
+  })
+  await Promise.all([exchanges(reference), exchanges(ours)])
+  t.ok(reference.answers.size >= 80, `${reference.answers.size} exchanges`)
   const different: string[] = []
-  for (const [name, { method, answer }] of theirs.answers) {
-    const expected = shapeOf(theirs, method, answer)
+  for (const [name, { method, answer }] of reference.answers) {
+    const expected = shapeOf(reference, method, answer)
     const found = shapeOf(ours, method, ours.answers.get(name)!.answer)
     t.same(
       found,
-      { ...expected, ...otherwise[name]?.is },
-      `${name}${name in otherwise ? `: ${otherwise[name].why}` : ''}`,
+      { ...expected, ...differences[name]?.is },
+      `${name}${name in differences ? `: ${differences[name].why}` : ''}`,
     )
     if (!isDeepStrictEqual(found, expected)) different.push(name)
   }
-  t.same(different.sort(), Object.keys(otherwise).sort(), 'what is said to be otherwise is')
+  t.same(different.sort(), Object.keys(differences).sort(), 'exactly the intended differences exist')
   for (const [
     name,
     {
@@ -420,20 +456,22 @@ t.test('the same exchanges with the server of the authors', async (t) => {
   ] of ours.answers) {
     if (status === 412) t.equal(headers['tus-version'], '1.0.0', name)
   }
-  const told = (side: Side, name: string) => String(side.answers.get('OPTIONS')!.answer.headers[name])
-  for (const name of ['tus-version', 'tus-max-size']) t.equal(told(ours, name), told(theirs, name))
+  const optionsHeader = (side: TusServer, name: string) =>
+    String(side.answers.get('OPTIONS')!.answer.headers[name])
+  for (const name of ['tus-version', 'tus-max-size'])
+    t.equal(optionsHeader(ours, name), optionsHeader(reference, name))
   t.same(
-    told(ours, 'tus-extension')
+    optionsHeader(ours, 'tus-extension')
       .split(',')
       .filter((name) => name !== 'checksum'),
-    told(theirs, 'tus-extension').split(','),
+    optionsHeader(reference, 'tus-extension').split(','),
   )
 })
 
-t.test('refusals say the version, whoever refuses', async (t) => {
+t.test('every error response has Tus-Resumable', async (t) => {
   const [person, reader] = [await server.person(), await server.person({ scopes: ['storage:read'] })]
-  const path = await piecesOf(server.url, person.key).begun(10)
-  const refusals: Array<
+  const path = await tusClient(server.url, person.key).createUpload(10)
+  const errors: Array<
     [status: number, key: string, method: string, url: string, headers: Record<string, string>]
   > = [
     [401, 'plat_live_x', 'POST', endpoint, creation],
@@ -443,7 +481,7 @@ t.test('refusals say the version, whoever refuses', async (t) => {
     [400, person.key, 'HEAD', `${endpoint}/x`, v1],
     [406, person.key, 'POST', endpoint, { ...creation, 'upload-length': '1', accept: 'text/html' }],
   ]
-  for (const [status, key, method, url, headers] of refusals) {
+  for (const [status, key, method, url, headers] of errors) {
     const reply = await fetch(url, {
       method,
       headers: { authorization: `Bearer ${key}`, ...headers },
@@ -456,12 +494,12 @@ t.test('refusals say the version, whoever refuses', async (t) => {
   }
 })
 
-t.test('only a POST means another method, and only where the other one is', async (t) => {
+t.test('X-HTTP-Method-Override works only for POST and only for uploads', async (t) => {
   const person = await server.person()
-  const path = await piecesOf(server.url, person.key).begun(10)
+  const path = await tusClient(server.url, person.key).createUpload(10)
   const {
     body: { id },
-  } = await person.client.post('/projects', { name: 'Stays' })
+  } = await person.client.post('/projects', { name: 'Not deleted' })
   const status = async (method: string, path: string) =>
     (
       await fetch(server.url + path, {
@@ -476,9 +514,9 @@ t.test('only a POST means another method, and only where the other one is', asyn
   t.equal(await status('POST', path), 204)
 })
 
-t.test('too many bytes with the creation begin nothing', async (t) => {
+t.test('a creation with too many bytes creates no upload', async (t) => {
   const person = await server.person()
-  const reply = await piecesOf(server.url, person.key).begin(10, undefined, {}, '0123456789a')
+  const reply = await tusClient(server.url, person.key).create(10, undefined, {}, '0123456789a')
   t.equal(reply.status, 413)
   t.equal(await server.services.database.prisma.upload.count({ where: { userId: person.id } }), 0)
 })
@@ -490,7 +528,7 @@ interface Run {
   ended: Promise<void>
 }
 
-/** The official client with options of its own, and what it asks. */
+/** Runs the official client with these options and records its requests. */
 function run(bytes: Buffer, key: string, options: tus.UploadOptions & { to?: string } = {}): Run {
   const requests: string[] = []
   let fileId: string | null = null
@@ -517,22 +555,22 @@ t.test('the official client', async (t) => {
   const isFile = async (t: Test, id: string | null) =>
     t.ok(
       (await download(server.url, `/storage/files/${id}/download`, { key: person.key })).bytes.equals(bytes),
-      'the file is whole',
+      'the file is complete',
     )
 
-  await t.test('is told that several uploads are not put together', async (t) => {
+  await t.test('gets an error for parallel uploads', async (t) => {
     const { upload, ended } = run(bytes, person.key, { parallelUploads: 2 })
     upload.start()
     await t.rejects(ended, { message: /response code: 400.*Upload-Concat.*send the file as one upload/ })
   })
 
-  await t.test('is told that the length cannot come later', async (t) => {
+  await t.test('gets an error for a deferred length', async (t) => {
     const { upload, ended } = run(bytes, person.key, { uploadLengthDeferred: true, chunkSize: 100_000 })
     upload.start()
     await t.rejects(ended, { message: /response code: 400.*Upload-Defer-Length.*say Upload-Length/ })
   })
 
-  await t.test('goes on with what it did before, in another process too', async (t) => {
+  await t.test('resumes a previous upload, also in another process', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'tus-urls-'))
     t.teardown(() => rm(folder, { recursive: true, force: true }))
     const urlStorage = () =>
@@ -549,7 +587,7 @@ t.test('the official client', async (t) => {
     first.upload.start()
     await waitUntil(
       async () => (await urlStorage().findAllUploads()).length === 1 && first.requests.includes('PATCH 204'),
-      'a part to be sent',
+      'the first chunk to be sent',
     )
     const second = run(bytes, person.key, { urlStorage: urlStorage(), removeFingerprintOnSuccess: true })
     const [previous] = await second.upload.findPreviousUploads()
@@ -562,9 +600,9 @@ t.test('the official client', async (t) => {
     t.same(await urlStorage().findAllUploads(), [])
   })
 
-  await t.test('begins anew where the one before is gone', async (t) => {
-    const path = await piecesOf(server.url, person.key).begun(bytes.length)
-    await piecesOf(server.url, person.key).end(path)
+  await t.test('creates a new upload when the previous one is deleted', async (t) => {
+    const path = await tusClient(server.url, person.key).createUpload(bytes.length)
+    await tusClient(server.url, person.key).delete(path)
     const { upload, requests, fileId, ended } = run(bytes, person.key, { uploadUrl: server.url + path })
     upload.start()
     await ended
@@ -572,13 +610,13 @@ t.test('the official client', async (t) => {
     await isFile(t, fileId())
   })
 
-  await t.test('gives up, and nothing of it stays', async (t) => {
+  await t.test('aborts and deletes the upload', async (t) => {
     const { upload, requests } = run(bytes, person.key, { chunkSize: 100_000 })
     upload.options.onChunkComplete = () => {
       void upload.abort(true)
     }
     upload.start()
-    await waitUntil(() => requests.includes('DELETE 204'), 'it to be given up')
+    await waitUntil(() => requests.includes('DELETE 204'), 'the upload to be deleted')
     t.equal(
       (
         await fetch(upload.url!, {
@@ -590,34 +628,34 @@ t.test('the official client', async (t) => {
     )
   })
 
-  await t.test('asks whether to try again, and knows of what', async (t) => {
-    const asked: Array<number | null> = []
+  await t.test('calls onShouldRetry with the status', async (t) => {
+    const statuses: Array<number | null> = []
     let cuts = 1
     const proxy = await cuttingProxy(t, server.url, { next: () => (cuts-- > 0 ? 50_000 : null) })
-    const again = run(bytes, person.key, {
+    const retried = run(bytes, person.key, {
       endpoint: `${proxy.url}/v1/storage/uploads`,
       onShouldRetry: (error) => {
-        asked.push((error as tus.DetailedError).originalResponse?.getStatus() ?? null)
+        statuses.push((error as tus.DetailedError).originalResponse?.getStatus() ?? null)
         return true
       },
     })
-    again.upload.start()
-    await again.ended
-    t.same(asked, [null], 'the connection broke')
-    await isFile(t, again.fileId())
-    const never = run(bytes, person.key, {
+    retried.upload.start()
+    await retried.ended
+    t.same(statuses, [null], 'the broken connection has no status')
+    await isFile(t, retried.fileId())
+    const rejected = run(bytes, person.key, {
       metadata: { filename: '..' },
       onShouldRetry: (error) => {
-        asked.push((error as tus.DetailedError).originalResponse?.getStatus() ?? null)
+        statuses.push((error as tus.DetailedError).originalResponse?.getStatus() ?? null)
         return false
       },
     })
-    never.upload.start()
-    await t.rejects(never.ended, { message: /response code: 400/ })
-    t.same(asked, [null, 400])
+    rejected.upload.start()
+    await t.rejects(rejected.ended, { message: /response code: 400/ })
+    t.same(statuses, [null, 400])
   })
 
-  await t.test('where there is only POST', async (t) => {
+  await t.test('works with POST only', async (t) => {
     const { upload, requests, fileId, ended } = run(bytes, person.key, {
       overridePatchMethod: true,
       chunkSize: 150_000,

@@ -1,4 +1,5 @@
-// Uploads: what arrives whole is kept exactly; what is refused, cut off or too much leaves nothing behind.
+// Uploads: fields, quotas, idempotency, interruptions and memory use. A rejected or interrupted upload leaves
+// nothing behind.
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,12 +13,12 @@ import { startServer, type Person, type TestServer } from '../support/server.ts'
 import {
   download,
   fileCount,
-  formOf,
+  uploadForm,
   multipart,
-  nothingLeft,
-  openWire,
+  assertNothingLeft,
+  openConnection,
   upload,
-  uploaded,
+  uploadFile,
   uploadHead,
 } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -75,13 +76,13 @@ t.test('an upload with all fields', async (t) => {
   t.same((await person.client.get(`/storage/files/${body.id}`)).body, body)
   t.ok(
     (await download(server.url, `/storage/files/${body.id}/download`, person)).bytes.equals(bytes),
-    'the same bytes come back',
+    'the downloaded bytes are the same',
   )
   const { body: events } = await person.client.get('/events?type=file.created')
   t.same(
     events.data.map(({ data }: any) => data.object),
     [body],
-    'one event',
+    'one event is emitted',
   )
   t.same((await person.client.get(`/storage/usage?project_id=${projectId}`)).body, {
     project_id: projectId,
@@ -89,13 +90,13 @@ t.test('an upload with all fields', async (t) => {
     bytes: bytes.length,
     quota_bytes: server.services.config.storageQuotaProject,
   })
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('the least that an upload can be', async (t) => {
+t.test('an upload needs nothing but the file', async (t) => {
   const server = await startServer(t)
   const { client, key } = await server.person()
-  const file = await uploaded(client, { bytes: '', name: 'x', type: null })
+  const file = await uploadFile(client, { bytes: '', name: 'x', type: null })
   t.match(file, {
     name: 'x',
     path: '',
@@ -108,10 +109,10 @@ t.test('the least that an upload can be', async (t) => {
     expires_at: null,
   })
   t.equal((await download(server.url, `/storage/files/${file.id}/download`, { key })).bytes.length, 0)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('fields in any order before the file, each refused by name when it is wrong', async (t) => {
+t.test('fields precede the file in any order, and an error names the invalid field', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
   const fields: Array<[string, string]> = [
@@ -124,7 +125,7 @@ t.test('fields in any order before the file, each refused by name when it is wro
   for (let i = 0; i < fields.length; i++) {
     fields.push(fields.shift()!)
     t.match(
-      await uploaded(client, { fields }),
+      await uploadFile(client, { fields }),
       { visibility: 'public', name: 'a', path: 'b/c', metadata: {}, tags: ['x'] },
       fields.map(([name]) => name).join(),
     )
@@ -150,17 +151,17 @@ t.test('fields in any order before the file, each refused by name when it is wro
     )
   }
   const all = await upload(client, { fields: wrong })
-  t.ok(all.body.error.details.errors.length >= Object.keys(wrong).length, 'all of them at once')
+  t.ok(all.body.error.details.errors.length >= Object.keys(wrong).length, 'all errors are reported at once')
   t.equal(
     (await upload(client, { fields: { expires_at: '2020-01-01T00:00:00Z' } })).body.error.details.field,
     'expires_at',
   )
   t.equal(await fileCount(server), 5)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test(
-  'a file without any name is refused before it is read, and what the database refuses is not kept',
+  'a file without a name is rejected before it is read, and a failed insert leaves no blob',
   async (t) => {
     const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '100000' } })
     const { client } = await server.person()
@@ -187,14 +188,14 @@ t.test(
       (await nameless([{ head: 'Content-Disposition: form-data; name="name"', body: 'a.bin' }])).status,
       201,
     )
-    await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'refused') NOT VALID")
-    for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'refused' } })).status, 500)
+    await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'rejected') NOT VALID")
+    for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'rejected' } })).status, 500)
     t.equal(await fileCount(server), 1)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   },
 )
 
-t.test('a SHA-256 is held against what arrives, as a field and as a header', async (t) => {
+t.test('the SHA-256 is verified, as a field and as a header', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
   const right = digest('content')
@@ -212,21 +213,21 @@ t.test('a SHA-256 is held against what arrives, as a field and as a header', asy
   }
   t.equal((await upload(client, { headers: { 'x-content-sha256': right.toUpperCase() } })).status, 400)
   t.equal(await fileCount(server), 2)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('an Idempotency-Key', async (t) => {
+t.test('Idempotency-Key', async (t) => {
   const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '1000' } })
   const { client, key } = await server.person()
   const headers = { 'idempotency-key': 'once' }
 
-  t.test('a repetition has the same answer and no second file', async (t) => {
+  t.test('a repeated request has the same response and creates no second file', async (t) => {
     const bytes = randomBytes(1000)
     const first = await upload(client, { bytes, headers })
     t.equal(first.status, 201)
     t.equal(first.headers.get('idempotent-replayed'), null)
     const again = await upload(client, { bytes, headers })
-    t.equal(again.status, 201, 'even where the first has filled the quota')
+    t.equal(again.status, 201, 'even when the first request has filled the quota')
     t.equal(again.headers.get('idempotent-replayed'), 'true')
     t.equal(again.text, first.text)
     t.equal(again.headers.get('etag'), first.headers.get('etag'))
@@ -245,50 +246,54 @@ t.test('an Idempotency-Key', async (t) => {
     const { status, body } = await upload(client, { bytes: 'x', headers: { 'idempotency-key': 'another' } })
     t.equal(status, 413)
     t.equal(body.error.details.constraint, 'quota')
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
-  t.test('whose transaction has to be repeated has the answer that another has left meanwhile', async (t) => {
+  t.test('a retried transaction returns the response that a concurrent request has stored', async (t) => {
     const server = await startServer(t)
     const { client } = await server.person()
-    // The first to remember its answer fails as in a deadlock, late enough for another to come in between.
+    // The first insert of a response fails like a deadlock, late enough for another request to come first.
     await server.services.database.pool.query(`
       CREATE SEQUENCE tries;
       CREATE FUNCTION fail_once () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF nextval('tries') = 1 THEN PERFORM pg_sleep(0.3); RAISE EXCEPTION 'once' USING ERRCODE = '40P01'; END IF;
+        IF nextval('tries') = 1 THEN
+          PERFORM pg_sleep(0.3);
+          RAISE EXCEPTION 'once' USING ERRCODE = '40P01';
+        END IF;
         RETURN NEW; END $$;
-      CREATE TRIGGER fail_once BEFORE INSERT ON idempotency_records FOR EACH ROW EXECUTE FUNCTION fail_once()`)
+      CREATE TRIGGER fail_once BEFORE INSERT ON idempotency_records
+        FOR EACH ROW EXECUTE FUNCTION fail_once()`)
     const repeated = upload(client, { headers })
     let other = await upload(client, { headers })
     while (other.status === 409) other = await upload(client, { headers })
-    const made = [await repeated, other].filter(({ status }) => status === 201)
-    t.ok(made.length > 0)
-    for (const { body } of made)
-      t.equal((await client.get(`/storage/files/${body.id}`)).status, 200, 'what was answered is there')
+    const created = [await repeated, other].filter(({ status }) => status === 201)
+    t.ok(created.length > 0)
+    for (const { body } of created)
+      t.equal((await client.get(`/storage/files/${body.id}`)).status, 200, 'the returned file exists')
     t.equal(await fileCount(server), 1)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
-  t.test('what was refused is not remembered', async (t) => {
+  t.test('an error response is not stored', async (t) => {
     const { client } = await server.person()
     t.equal((await upload(client, { fields: { sha256: digest('other') }, headers })).status, 400)
     t.equal((await upload(client, { headers })).status, 201)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
-  t.test('50 at once make one file', async (t) => {
+  t.test('50 concurrent requests create one file', async (t) => {
     const person = await server.person()
     const before = await fileCount(server)
     const replies = await Promise.all(
       Array.from({ length: 50 }, () => upload(person.client, { bytes: 'the same', headers })),
     )
-    const made = replies.filter(({ status }) => status === 201)
-    t.ok(made.length > 0)
-    t.equal(new Set(made.map(({ text }) => text)).size, 1, 'one answer')
+    const created = replies.filter(({ status }) => status === 201)
+    t.ok(created.length > 0)
+    t.equal(new Set(created.map(({ text }) => text)).size, 1, 'all responses are the same')
     t.equal(
-      made.filter(({ headers }) => headers.get('idempotent-replayed') === null).length,
+      created.filter(({ headers }) => headers.get('idempotent-replayed') === null).length,
       1,
-      'one of them did it',
+      'one of them is not a replay',
     )
     for (const { status, body } of replies.filter(({ status }) => status !== 201)) {
       t.equal(status, 409)
@@ -296,25 +301,25 @@ t.test('an Idempotency-Key', async (t) => {
     }
     t.equal(await fileCount(server), before + 1)
     t.equal((await person.client.get('/events?type=file.created')).body.data.length, 1)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
   t.equal((await download(server.url, '/storage/usage', { key })).status, 200)
 })
 
-t.test('a quota is never passed', async (t) => {
+t.test('quotas', async (t) => {
   const server = await startServer(t, {
     env: { STORAGE_QUOTA_USER: '100000', STORAGE_QUOTA_PROJECT: '50000' },
   })
 
-  t.test('to the byte, and free again when a file is gone', async (t) => {
+  t.test('the quota is exact, and a deleted file frees it', async (t) => {
     const { client } = await server.person()
-    const { id } = await uploaded(client, { bytes: randomBytes(60_000) })
+    const { id } = await uploadFile(client, { bytes: randomBytes(60_000) })
     const over = await upload(client, { bytes: randomBytes(40_001) })
     t.equal(over.status, 413)
     t.match(over.body.error, { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'quota' } })
     t.equal((await upload(client, { bytes: randomBytes(40_000) })).status, 201)
-    t.equal((await upload(client, { bytes: '' })).status, 201, 'nothing takes nothing')
+    t.equal((await upload(client, { bytes: '' })).status, 201, 'an empty file needs no quota')
     t.equal((await upload(client, { bytes: 'x' })).status, 413)
     t.same((await client.get('/storage/usage')).body, {
       project_id: null,
@@ -324,10 +329,10 @@ t.test('a quota is never passed', async (t) => {
     })
     await client.delete(`/storage/files/${id}`)
     t.equal((await upload(client, { bytes: randomBytes(60_000) })).status, 201)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
   })
 
-  t.test('by 20 at once that each fit and together do not', async (t) => {
+  t.test('concurrent uploads do not exceed the quota together', async (t) => {
     const person = await server.person()
     const projectId = await newProject(person)
     for (const fields of [{}, { project_id: projectId }] as Array<Record<string, string>>) {
@@ -337,22 +342,22 @@ t.test('a quota is never passed', async (t) => {
         Array.from({ length: 20 }, () => upload(person.client, { bytes: randomBytes(quota / 5), fields })),
       )
       t.equal(replies.filter(({ status }) => status === 201).length, 5)
-      const refused = replies.filter(({ status }) => status !== 201)
+      const rejected = replies.filter(({ status }) => status !== 201)
       t.ok(
-        refused.every(({ status, body }) => status === 413 && body.error.details.constraint === 'quota'),
-        JSON.stringify(refused.map(({ status }) => status)),
+        rejected.every(({ status, body }) => status === 413 && body.error.details.constraint === 'quota'),
+        JSON.stringify(rejected.map(({ status }) => status)),
       )
       t.equal(await fileCount(server), before + 5)
       const usage = await person.client.get(
         `/storage/usage${fields.project_id === undefined ? '' : `?project_id=${projectId}`}`,
       )
       t.equal(usage.body.bytes, quota)
-      await nothingLeft(t, server)
+      await assertNothingLeft(t, server)
     }
   })
 })
 
-t.test('a file that is larger than any may be', async (t) => {
+t.test('a file larger than UPLOAD_MAX_BYTES is rejected', async (t) => {
   const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: '100000' } })
   const { client } = await server.person()
   t.equal((await upload(client, { bytes: randomBytes(100_000) })).status, 201)
@@ -360,40 +365,40 @@ t.test('a file that is larger than any may be', async (t) => {
   t.equal(status, 413)
   t.match(body.error, { code: 'PAYLOAD_TOO_LARGE', details: { constraint: 'max_bytes' } })
   t.equal(await fileCount(server), 1)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('a client that is gone in the middle leaves nothing', async (t) => {
+t.test('an interrupted upload leaves nothing behind', async (t) => {
   const server = await startServer(t)
   const { key } = await server.person()
-  const { body, boundary } = formOf({ bytes: randomBytes(300_000) })
+  const { body, boundary } = uploadForm({ bytes: randomBytes(300_000) })
   for (const end of ['destroy', 'resetAndDestroy', 'end'] as const) {
     for (const sent of [50, 200, 100_000, body.length - 40, body.length - 1]) {
-      const wire = await openWire(t, server.url)
-      await wire.write(uploadHead(key, boundary, body.length + (end === 'end' ? 10 : 0)))
-      await wire.write(body.subarray(0, sent))
-      // Not before some of it has arrived.
+      const connection = await openConnection(t, server.url)
+      await connection.write(uploadHead(key, boundary, body.length + (end === 'end' ? 10 : 0)))
+      await connection.write(body.subarray(0, sent))
+      // Waits until some bytes have been received.
       if (sent >= 100_000)
-        await waitUntil(async () => (await filesIn(server)) > 0, 'the upload to have begun')
-      wire.socket[end]()
-      await wire.ended()
+        await waitUntil(async () => (await countTempFiles(server)) > 0, 'the upload to start')
+      connection.socket[end]()
+      await connection.waitUntilClosed()
     }
   }
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
   t.equal(await fileCount(server), 0)
   t.same(
     server.logs.filter((line) => /"level":(50|60)/.test(line)),
     [],
-    'and no error in the log',
+    'there is no error in the log',
   )
 })
 
-async function filesIn({ services }: TestServer): Promise<number> {
+async function countTempFiles({ services }: TestServer): Promise<number> {
   const { readdir } = await import('node:fs/promises')
   return (await readdir(join(services.config.storageDir, 'incoming')).catch(() => [])).length
 }
 
-t.test('a right that is lost while the bytes arrive', async (t) => {
+t.test('access that is lost during an upload is checked again at its end', async (t) => {
   const server = await startServer(t)
   const owner = await server.person()
   const projectId = await newProject(owner)
@@ -427,67 +432,67 @@ t.test('a right that is lost while the bytes arrive', async (t) => {
     const member = (
       await owner.client.post(`/projects/${projectId}/members`, { user_id: person.id, role: 'editor' })
     ).body.id
-    const { body, boundary } = formOf({ bytes: randomBytes(200_000), fields: { project_id: projectId } })
-    const wire = await openWire(t, server.url)
-    await wire.write(uploadHead(person.key, boundary, body.length))
-    await wire.write(body.subarray(0, 100_000))
-    await waitUntil(async () => (await filesIn(server)) > 0, 'the upload to have begun')
+    const { body, boundary } = uploadForm({ bytes: randomBytes(200_000), fields: { project_id: projectId } })
+    const connection = await openConnection(t, server.url)
+    await connection.write(uploadHead(person.key, boundary, body.length))
+    await connection.write(body.subarray(0, 100_000))
+    await waitUntil(async () => (await countTempFiles(server)) > 0, 'the upload to start')
     const done = (await lose(member)) as { status: number }
     t.ok(done.status < 300, `${what} ${done.status}`)
-    await wire.write(body.subarray(100_000))
-    const reply = await wire.reply()
+    await connection.write(body.subarray(100_000))
+    const reply = await connection.reply()
     t.equal(reply.status, status, what)
     t.equal(reply.body.error.details.constraint, constraint, what)
-    await nothingLeft(t, server)
+    await assertNothingLeft(t, server)
     if (what === 'archived') await owner.client.post(`/projects/${projectId}/unarchive`)
   }
   t.equal(await fileCount(server), 0)
 })
 
-t.test('a body that stops is answered with 408', async (t) => {
+t.test('a stalled body is answered with 408', async (t) => {
   const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1', UPLOAD_TIMEOUT: '3' } })
   const { client, key } = await server.person()
-  const { body, boundary } = formOf({ bytes: randomBytes(100_000) })
+  const { body, boundary } = uploadForm({ bytes: randomBytes(100_000) })
   await Promise.all([
     ...[0, 60, 50_000, body.length - 10].map(async (sent) => {
-      const wire = await openWire(t, server.url)
-      await wire.write(uploadHead(key, boundary, body.length))
-      await wire.write(body.subarray(0, sent))
-      const { status, body: answer } = await wire.reply()
+      const connection = await openConnection(t, server.url)
+      await connection.write(uploadHead(key, boundary, body.length))
+      await connection.write(body.subarray(0, sent))
+      const { status, body: answer } = await connection.reply()
       t.equal(status, 408, `after ${sent} bytes`)
       t.equal(answer.error.code, 'REQUEST_TIMEOUT')
-      await wire.ended()
+      await connection.waitUntilClosed()
     }),
     (async () => {
-      const wire = await openWire(t, server.url)
-      await wire.write(uploadHead(key, boundary, body.length))
-      for (let sent = 0; !wire.closed() && wire.answer() === ''; sent += 10) {
-        await wire.write(body.subarray(sent, sent + 10))
+      const connection = await openConnection(t, server.url)
+      await connection.write(uploadHead(key, boundary, body.length))
+      for (let sent = 0; !connection.isClosed() && connection.received() === ''; sent += 10) {
+        await connection.write(body.subarray(sent, sent + 10))
         await sleep(100)
       }
-      t.equal((await wire.reply()).status, 408, 'one that never stops and never ends')
+      t.equal((await connection.reply()).status, 408, 'a trickling body runs into UPLOAD_TIMEOUT')
     })(),
     (async () => {
-      const wire = await openWire(t, server.url)
-      await wire.write(uploadHead(key, boundary, body.length))
+      const connection = await openConnection(t, server.url)
+      await connection.write(uploadHead(key, boundary, body.length))
       for (let sent = 0; sent < body.length; sent += 20_000) {
-        await wire.write(body.subarray(sent, sent + 20_000))
+        await connection.write(body.subarray(sent, sent + 20_000))
         await sleep(300)
       }
-      t.equal((await wire.reply()).status, 201, 'a slow one that goes on is waited for')
+      t.equal((await connection.reply()).status, 201, 'a slow body that makes progress is accepted')
     })(),
   ])
   t.equal((await upload(client)).status, 201)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
   t.equal(await fileCount(server), 2)
 })
 
-t.test('a refusal can be read by a client that is still sending', async (t) => {
+t.test('a client that is still sending can read an error response', async (t) => {
   const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: '100000' } })
   const reader = await server.person({ scopes: ['storage:read'] })
   const person = await server.person()
   const size = 8_000_000
-  const { body, boundary, headers } = formOf({ bytes: Buffer.alloc(size) })
+  const { body, boundary, headers } = uploadForm({ bytes: Buffer.alloc(size) })
   const refusals: Array<[what: string, status: number, key: string | null, form: Buffer<ArrayBuffer>]> = [
     ['no key', 401, null, body],
     ['no scope', 403, reader.key, body],
@@ -496,31 +501,31 @@ t.test('a refusal can be read by a client that is still sending', async (t) => {
       'an unknown field',
       400,
       person.key,
-      formOf({ bytes: Buffer.alloc(size), fields: { nonsense: '1' } }, boundary).body,
+      uploadForm({ bytes: Buffer.alloc(size), fields: { nonsense: '1' } }, boundary).body,
     ],
     [
-      'a field of no file',
+      'a missing project',
       404,
       person.key,
-      formOf(
+      uploadForm(
         { bytes: Buffer.alloc(size), fields: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } },
         boundary,
       ).body,
     ],
   ]
   for (const [what, status, key, form] of refusals) {
-    const wire = await openWire(t, server.url)
-    await wire.write(uploadHead(key, boundary, form.length))
-    for (let at = 0; at < form.length && !wire.closed(); at += 500_000)
-      await wire.write(form.subarray(at, at + 500_000))
-    t.equal((await wire.reply()).status, status, `${what}: over a wire`)
-    // What was sent is whole, so that the connection is good for another request.
-    await wire.write('GET /v1/nothing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-    await wire.ended()
+    const connection = await openConnection(t, server.url)
+    await connection.write(uploadHead(key, boundary, form.length))
+    for (let at = 0; at < form.length && !connection.isClosed(); at += 500_000)
+      await connection.write(form.subarray(at, at + 500_000))
+    t.equal((await connection.reply()).status, status, `${what}: over a raw connection`)
+    // The request was sent completely, so the connection can be reused.
+    await connection.write('GET /v1/nothing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    await connection.waitUntilClosed()
     t.match(
-      wire.answer(),
+      connection.received(),
       /HTTP\/1\.1 404 [^]*HTTP\/1\.1 404 |HTTP\/1\.1 4[^]*HTTP\/1\.1 404 /,
-      `${what}: and then another request`,
+      `${what}: a second request on the connection`,
     )
 
     const reply = await fetch(`${server.url}/v1/storage/upload`, {
@@ -528,40 +533,40 @@ t.test('a refusal can be read by a client that is still sending', async (t) => {
       headers: { ...headers, ...(key !== null && { authorization: `Bearer ${key}` }) },
       body: form,
     })
-    t.equal(reply.status, status, `${what}: with a client`)
+    t.equal(reply.status, status, `${what}: with fetch`)
     t.equal(((await reply.json()) as any).error.details.request_id, reply.headers.get('x-request-id'))
   }
-  // One that sends without end is cut off, and has its answer by then.
-  const wire = await openWire(t, server.url)
-  await wire.write(uploadHead(null, boundary, 1e12))
-  await wire.write(body.subarray(0, 1000))
+  // A client that never stops sending is disconnected after the response.
+  const connection = await openConnection(t, server.url)
+  await connection.write(uploadHead(null, boundary, 1e12))
+  await connection.write(body.subarray(0, 1000))
   const endless = setInterval(() => {
-    if (!wire.closed()) wire.socket.write(Buffer.alloc(1000))
+    if (!connection.isClosed()) connection.socket.write(Buffer.alloc(1000))
   }, 50)
   t.teardown(() => clearInterval(endless))
-  t.equal((await wire.reply()).status, 401)
-  await wire.ended()
+  t.equal((await connection.reply()).status, 401)
+  await connection.waitUntilClosed()
   t.equal(await fileCount(server), 0)
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
-t.test('100 at once are 100 files', async (t) => {
+t.test('100 concurrent uploads create 100 files', async (t) => {
   const server = await startServer(t)
   const person = await server.person()
   const contents = Array.from({ length: 100 }, () => randomBytes(10_000))
-  const files = await Promise.all(contents.map((bytes) => uploaded(person.client, { bytes })))
+  const files = await Promise.all(contents.map((bytes) => uploadFile(person.client, { bytes })))
   const fetched = await Promise.all(
     files.map(({ id }) => download(server.url, `/storage/files/${id}/download`, person)),
   )
   t.ok(
     fetched.every(({ bytes }, i) => bytes.equals(contents[i])),
-    'each with its own bytes',
+    'every file has its own bytes',
   )
-  await nothingLeft(t, server)
+  await assertNothingLeft(t, server)
 })
 
 t.test(
-  'memory does not grow with a file',
+  'memory use does not depend on the file size',
   { skip: process.platform !== 'linux' && 'no /proc' },
   async (t) => {
     const { url, pid } = await spawnedServer(t)
@@ -570,7 +575,7 @@ t.test(
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
     const block = randomBytes(1024 * 1024)
     const send = async (mebibytes: number): Promise<any> => {
-      const { body, headers } = formOf({ bytes: '|' })
+      const { body, headers } = uploadForm({ bytes: '|' })
       const [head, tail] = [body.subarray(0, body.indexOf('|')), body.subarray(body.indexOf('|') + 1)]
       const form = async function* () {
         yield head
@@ -587,18 +592,18 @@ t.test(
     }
     await send(30)
     const before = rss()
-    let most = 0
+    let peak = 0
     const watch = setInterval(() => {
-      most = Math.max(most, rss())
+      peak = Math.max(peak, rss())
     }, 20)
     t.teardown(() => clearInterval(watch))
     const file = await send(300)
     t.equal(file.bytes, 300 * 1024 * 1024)
     t.ok(
-      most - before < 120,
-      `the upload took ${Math.round(most - before)} MiB more than ${Math.round(before)}`,
+      peak - before < 120,
+      `the upload used ${Math.round(peak - before)} MiB more than ${Math.round(before)} MiB`,
     )
-    most = 0
+    peak = 0
     const hash = createHash('sha256')
     const reply = await fetch(`${url}/v1/storage/files/${file.id}/download`, {
       headers: { authorization: `Bearer ${bootstrapKey}` },
@@ -606,13 +611,13 @@ t.test(
     let slept = 0
     for await (const chunk of reply.body!) {
       hash.update(chunk)
-      // A client that reads slowly is not read ahead for.
+      // The server does not buffer for a slow client.
       if (slept++ % 200 === 0) await sleep(5)
     }
     t.equal(hash.digest('hex'), file.sha256)
     t.ok(
-      most - before < 120,
-      `the download took ${Math.round(most - before)} MiB more than ${Math.round(before)}`,
+      peak - before < 120,
+      `the download used ${Math.round(peak - before)} MiB more than ${Math.round(before)} MiB`,
     )
     t.equal((await client.delete(`/storage/files/${file.id}`)).status, 204)
   },

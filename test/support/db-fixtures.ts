@@ -12,7 +12,7 @@ import { numberEvents } from '../../services/events/log.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { insertMember } from '../../services/projects/members.ts'
 import { insertProjectWithOwner, type Role } from '../../services/projects/projects.ts'
-import { drawAvatar, insertAvatar } from '../../services/storage/avatars.ts'
+import { renderAvatar, replaceAvatar } from '../../services/storage/avatars.ts'
 import { insertFile, newFileId, type NewFile } from '../../services/storage/files.ts'
 import { insertLink } from '../../services/storage/links.ts'
 import { insertUser, toProfile } from '../../services/users/users.ts'
@@ -232,12 +232,14 @@ export async function insertedAvatar(
   { services: { storage, database } }: TestServer,
   userId: string,
 ): Promise<string> {
-  const drawn = await drawAvatar(storage, {
+  const rendered = await renderAvatar(storage, {
     declaredType: null,
     content: Readable.from([await newPicture()]),
   })
   return (
-    await storage.keepAll(drawn.blobs, () => database.transaction((tx) => insertAvatar(tx, userId, drawn)))
+    await storage.storeBlobs(rendered.files, () =>
+      database.transaction((tx) => replaceAvatar(tx, userId, rendered)),
+    )
   ).id
 }
 
@@ -250,13 +252,13 @@ export async function insertedFile(
     ...fields
   }: Partial<NewFile> & { content?: string } = {},
 ): Promise<string> {
-  const arrived = await storage.incoming.receive(
+  const arrived = await storage.tempFiles.receive(
     { declaredType: null, content: Readable.from([Buffer.from(content)]) },
     { maxBytes: Infinity },
   )
   const { bytes, sha256, contentType } = arrived
   const id = newFileId()
-  await storage.keep(id, arrived, () =>
+  await storage.storeBlob(id, arrived, () =>
     insertFile(database, id, {
       ownerId,
       projectId: null,
@@ -315,7 +317,7 @@ export async function insertedUpload(
   const id = newId('upl')
   const createdAt = timeOf(id)
   const expiresAt = new Date(createdAt.getTime() + (expired ? -1000 : 86_400_000))
-  const given = `filename ${Buffer.from('Theirs.txt').toString('base64')}`
+  const rawMetadata = `filename ${Buffer.from('Theirs.txt').toString('base64')}`
   await database.prisma.upload.create({
     data: {
       id,
@@ -323,7 +325,7 @@ export async function insertedUpload(
       userId,
       spaceId: projectId ?? userId,
       name: 'Theirs.txt',
-      given,
+      rawMetadata,
       length,
       createdAt,
       expiresAt,

@@ -1,15 +1,15 @@
-// The calls that a test asks the disk about: which files and folders were synced, and calls that fail.
+// Observes and breaks file system calls: records fsync calls and makes hard links fail.
 import fs from 'node:fs/promises'
 import { readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import type { Test } from 'tap'
 
-/** The name of a descriptor is asked for there. */
-export const noSyncs = process.platform !== 'linux' && 'what is synced is read from /proc'
+/** Why a test that records fsync calls is skipped; false on Linux. */
+export const skipSyncs = process.platform !== 'linux' && 'synced paths are read from /proc'
 
-/** Notes what is synced from now on, until the end of the test. @returns the paths, as they come. */
-export async function watchSyncs(t: Pick<Test, 'teardown'>): Promise<string[]> {
+/** Records every fsync until the end of the test. @returns a list to which synced paths are added. */
+export async function recordSyncs(t: Pick<Test, 'teardown'>): Promise<string[]> {
   const synced: string[] = []
   const handle = await fs.open(tmpdir())
   const type = Object.getPrototypeOf(handle) as fs.FileHandle
@@ -28,8 +28,8 @@ export async function watchSyncs(t: Pick<Test, 'teardown'>): Promise<string[]> {
   return synced
 }
 
-/** Hard links fail with this from now on, until the end of the test. */
-export function breakLinks(t: Pick<Test, 'teardown'>, code: string): void {
+/** Makes hard links fail with this error code until the end of the test. */
+export function failLinks(t: Pick<Test, 'teardown'>, code: string): void {
   const real = fs.link
   fs.link = async () => {
     throw Object.assign(new Error('no link'), { code })

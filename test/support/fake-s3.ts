@@ -1,4 +1,4 @@
-// A store that misbehaves: each test says what it answers, or that it does not.
+// A fake S3 server whose responses, or missing responses, the test decides.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
@@ -6,7 +6,7 @@ import type { S3Config } from '../../infra/config/config.ts'
 
 export interface FakeS3 {
   config: S3Config
-  /** For a server that keeps its files there. */
+  /** The environment of a platform server that stores its files there. */
   env: Record<string, string>
 }
 
@@ -41,7 +41,7 @@ export async function startFakeS3(
   }
 }
 
-/** Takes what is sent, and says that it is kept. */
-export function keep(request: IncomingMessage, response: ServerResponse): void {
+/** Reads the request and responds that the object is stored. */
+export function acceptUpload(request: IncomingMessage, response: ServerResponse): void {
   request.resume().on('end', () => response.setHeader('etag', '"x"').end())
 }

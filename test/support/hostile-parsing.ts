@@ -38,7 +38,7 @@ async function write(path: string, { make, name }: HostileDocument): Promise<str
   const bytes = Buffer.from(make())
   writeFileSync(path, bytes)
   return contentTypeOf(bytes.subarray(0, sampleBytes), {
-    whole: bytes.length <= sampleBytes,
+    isComplete: bytes.length <= sampleBytes,
     declared: null,
     name,
   })

@@ -1,4 +1,5 @@
-// Files as tests send and fetch them: forms built byte by byte, requests over bare sockets, and what must not be left behind.
+// Uploads and downloads in tests: multipart forms built byte by byte, HTTP over raw sockets, and a check for
+// leftovers in storage.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
@@ -22,28 +23,28 @@ export interface Upload {
 }
 
 export async function upload(client: Client, { headers, ...content }: Upload = {}): Promise<Reply> {
-  const form = formOf(content)
+  const form = uploadForm(content)
   return await client.call('POST', '/storage/upload', {
     raw: form.body,
     headers: { ...form.headers, ...headers },
   })
 }
 
-/** Uploads, and throws unless there is a file. @returns the file. */
-export async function uploaded(client: Client, content: Upload = {}): Promise<any> {
+/** Uploads a file and returns it. Throws for any status but 201. */
+export async function uploadFile(client: Client, content: Upload = {}): Promise<any> {
   const reply = await upload(client, content)
-  if (reply.status !== 201) throw new Error(`no file: ${reply.status} ${reply.text}`)
+  if (reply.status !== 201) throw new Error(`the upload failed: ${reply.status} ${reply.text}`)
   return reply.body
 }
 
-/** A part of a form: its header lines as they are, and its content. */
+/** One part of a multipart body: its raw header lines and its content. */
 export interface FormPart {
   head: string | string[]
   body?: Uint8Array | string
 }
 
-/** The form of an upload as a well-behaved client writes it. */
-export function formOf(
+/** The form of an upload, as a correct client encodes it. */
+export function uploadForm(
   {
     bytes = 'content',
     name = 'file.bin',
@@ -88,35 +89,38 @@ export function newBoundary(): string {
   return `boundary-${randomBytes(8).toString('hex')}`
 }
 
-const rows = statement<{ key: string }>('SELECT blob_key AS key FROM files')
-const others = statement<{ key: string }>(
-  `SELECT key FROM doomed_blobs UNION ALL SELECT id || '-' || size FROM avatars, unnest(ARRAY[64, 128, 256]) size`,
+const fileKeys = statement<{ key: string }>('SELECT blob_key AS key FROM files')
+const otherKeys = statement<{ key: string }>(
+  `SELECT key FROM deleted_blobs
+   UNION ALL SELECT id || '-' || size FROM avatars, unnest(ARRAY[64, 128, 256]) size`,
 )
 
-/** What is half there: bytes that are still arriving, blobs that belong to nothing, and files without their bytes. */
+/** Inconsistencies of the storage: temporary files, blobs without a row, and files without a blob. */
 export async function leftovers({ services }: TestServer): Promise<string[]> {
   const folder = services.config.storageDir
-  const incoming = await names(join(folder, 'incoming'))
+  const tempFiles = await names(join(folder, 'incoming'))
   const blobs = (
     await Promise.all(
       (await names(join(folder, 'blobs'))).map((shard) => names(join(folder, 'blobs', shard))),
     )
   ).flat()
-  const files = (await services.database.sql(rows, [])).map(({ key }) => key)
-  const known = new Set([...files, ...(await services.database.sql(others, [])).map(({ key }) => key)])
+  const files = (await services.database.sql(fileKeys, [])).map(({ key }) => key)
+  const known = new Set([...files, ...(await services.database.sql(otherKeys, [])).map(({ key }) => key)])
   return [
-    ...incoming.map((name) => `incoming ${name}`),
+    ...tempFiles.map((name) => `temporary file ${name}`),
     ...blobs.filter((key) => !known.has(key)).map((key) => `blob without a file ${key}`),
     ...files.filter((key) => !blobs.includes(key)).map((key) => `file without a blob ${key}`),
   ]
 }
 
-/** Fails unless nothing is half there, now or in a moment: who leaves is noticed a moment later. */
-export async function nothingLeft(t: Test, server: TestServer): Promise<void> {
-  await waitUntil(async () => (await leftovers(server)).length === 0, 'nothing to be left', 20_000).catch(
-    () => {},
-  )
-  t.same(await leftovers(server), [], 'nothing is left behind')
+/** Fails when leftovers remain after 20 seconds. The server notices a disconnect only after a moment. */
+export async function assertNothingLeft(t: Test, server: TestServer): Promise<void> {
+  await waitUntil(
+    async () => (await leftovers(server)).length === 0,
+    'the leftovers to be deleted',
+    20_000,
+  ).catch(() => {})
+  t.same(await leftovers(server), [], 'no leftovers remain')
 }
 
 const count = statement<{ n: number }>('SELECT count(*)::int AS n FROM files')
@@ -133,10 +137,11 @@ export interface Download {
   status: number
   headers: Headers
   bytes: Buffer
-  /** Of an error. */ body: any
+  /** The parsed body of an error. */
+  body: any
 }
 
-/** Fetches `path`, below /v1, with no more politeness than the headers given. */
+/** Requests `path` below /v1 with exactly the given headers, and does not follow redirects. */
 export async function download(
   url: string,
   path: string,
@@ -161,27 +166,28 @@ export async function download(
   }
 }
 
-export interface Wire {
+export interface RawConnection {
   socket: Socket
-  /** All that was answered so far, a character a byte. */
-  answer: () => string
-  closed: () => boolean
+  /** Everything received so far, one character per byte. */
+  received: () => string
+  isClosed: () => boolean
   write(bytes: Uint8Array | string): Promise<void>
-  /** Waits for the first answer to be whole. @returns status, header lines and body. */
-  reply(): Promise<WireReply>
-  /** Waits until the server has closed it. */
-  ended(): Promise<void>
+  /** Waits for the first complete response. */
+  reply(): Promise<RawReply>
+  /** Waits until the server closes the connection. */
+  waitUntilClosed(): Promise<void>
 }
 
-export interface WireReply {
+export interface RawReply {
   status: number
+  /** The status line and the header lines. */
   head: string
   text: string
   body: any
 }
 
-/** A connection with no client in between. It is closed at the end of the test. */
-export async function openWire(t: Pick<Test, 'teardown'>, url: string): Promise<Wire> {
+/** A raw TCP connection to the server, closed at the end of the test. */
+export async function openConnection(t: Pick<Test, 'teardown'>, url: string): Promise<RawConnection> {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
   t.teardown(() => socket.destroy())
   let text = ''
@@ -198,32 +204,32 @@ export async function openWire(t: Pick<Test, 'teardown'>, url: string): Promise<
   await once(socket, 'connect')
   return {
     socket,
-    answer: () => text,
-    closed: () => closed,
+    received: () => text,
+    isClosed: () => closed,
     async write(bytes) {
       if (!socket.write(bytes) && !socket.destroyed)
         await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {})
     },
     async reply() {
-      let found: WireReply | null = null
-      await waitUntil(() => (found = replyIn(text)) !== null || closed, 'an answer')
-      if (found === null) throw new Error(`closed without a whole answer: ${JSON.stringify(text)}`)
+      let found: RawReply | null = null
+      await waitUntil(() => (found = parseReply(text)) !== null || closed, 'a response')
+      if (found === null) throw new Error(`closed without a complete response: ${JSON.stringify(text)}`)
       return found
     },
-    async ended() {
+    async waitUntilClosed() {
       await waitUntil(() => closed, 'the server to close the connection')
     },
   }
 }
 
-/** The first final answer in what came over a wire, once it is whole. */
-export function replyIn(text: string): WireReply | null {
-  const answer = text.replace(/^(HTTP\/1\.1 1\d\d [^]*?\r\n\r\n)+/, '')
-  const end = answer.indexOf('\r\n\r\n')
+/** The first final (not 1xx) response in the received text; null while it is incomplete. */
+export function parseReply(text: string): RawReply | null {
+  const response = text.replace(/^(HTTP\/1\.1 1\d\d [^]*?\r\n\r\n)+/, '')
+  const end = response.indexOf('\r\n\r\n')
   if (end === -1) return null
-  const head = answer.slice(0, end)
+  const head = response.slice(0, end)
   const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0)
-  const body = answer.slice(end + 4, end + 4 + length)
+  const body = response.slice(end + 4, end + 4 + length)
   if (body.length < length) return null
   return {
     status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]),
@@ -233,7 +239,7 @@ export function replyIn(text: string): WireReply | null {
   }
 }
 
-/** The head of an upload, for a wire; a length, or chunks. */
+/** The request line and headers of an upload, with Content-Length or chunked. */
 export function uploadHead(
   key: string | null,
   boundary: string,

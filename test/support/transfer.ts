@@ -1,4 +1,4 @@
-// Large files to and from a server, streamed on this side too: made up on the way and hashed on arrival.
+// Streams large generated files to and from a server, hashing them on the way.
 import { createHash, randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { Readable } from 'node:stream'
@@ -6,23 +6,25 @@ import { pipeline } from 'node:stream/promises'
 
 const boundary = 'platform-test-boundary'
 
-export interface Place {
+/** A server and an API key. */
+export interface Target {
   url: string
   key: string
 }
 
-export interface Sent {
+export interface SentFile {
   status: number
   body: any
+  /** SHA-256 of the sent bytes, in hex. */
   sha256: string
 }
 
-/** Uploads so many bytes that nobody else has. Rejects where the connection breaks. */
+/** Uploads a file with `bytes` bytes of unique content. Rejects when the connection breaks. */
 export async function sendFile(
-  { url, key }: Place,
+  { url, key }: Target,
   bytes: number,
   { name = 'large.bin', fields = {} }: { name?: string; fields?: Record<string, string> } = {},
-): Promise<Sent> {
+): Promise<SentFile> {
   const hash = createHash('sha256')
   const before = Buffer.from(
     Object.entries(fields)
@@ -31,10 +33,11 @@ export async function sendFile(
           `--${boundary}\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`,
       )
       .join('') +
-      `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
+      `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n` +
+      'Content-Type: application/octet-stream\r\n\r\n',
   )
   const after = Buffer.from(`\r\n--${boundary}--\r\n`)
-  const { promise, resolve, reject } = Promise.withResolvers<Sent>()
+  const { promise, resolve, reject } = Promise.withResolvers<SentFile>()
   const call = request(
     `${url}/v1/storage/upload`,
     {
@@ -72,7 +75,7 @@ export async function sendFile(
 
 const block = randomBytes(1024 * 1024 + 17)
 
-/** Bytes that are cheap to make and unlike any other file's. */
+/** Content that is cheap to generate and unique per file. */
 function* content(bytes: number): Generator<Buffer> {
   let left = bytes
   const start = randomBytes(Math.min(32, bytes))
@@ -85,9 +88,9 @@ function* content(bytes: number): Generator<Buffer> {
   }
 }
 
-/** Downloads a file. @returns its status, and the SHA-256 of what came. */
+/** Downloads a file. @returns the status and the SHA-256 of the received bytes. */
 export async function fetchFile(
-  { url, key }: Place,
+  { url, key }: Target,
   id: string,
 ): Promise<{ status: number; sha256: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; sha256: string }>()

@@ -1,4 +1,4 @@
-// Resumable uploads as tests send them: by the official client, and request by request.
+// Resumable uploads in tests: with the official tus client, and request by request.
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { DetailedError, Upload } from 'tus-js-client'
 import { createClient, type Reply } from './client.ts'
 import type { TestServer } from './server.ts'
 
-export interface Sent {
+export interface FinishedUpload {
   url: string
   fileId: string | null
 }
@@ -16,23 +16,23 @@ export interface ClientOptions {
   key: string
   metadata?: Record<string, string>
   chunkSize?: number
-  /** The bytes with the creation. */
-  atOnce?: boolean
+  /** Whether the first bytes are sent with the creation. */
+  sendWithCreation?: boolean
   onProgress?: (sent: number) => void
 }
 
-/** Uploads with the official client, which goes on by itself where it is cut off. */
-export async function sendByTus(
+/** Uploads with the official client, which resumes by itself after a broken connection. */
+export async function uploadWithTusClient(
   file: unknown,
   {
     endpoint,
     key,
     metadata = { filename: 'file.bin' },
     chunkSize = Infinity,
-    atOnce = false,
+    sendWithCreation = false,
     onProgress,
   }: ClientOptions,
-): Promise<Sent> {
+): Promise<FinishedUpload> {
   let fileId: string | null = null
   return await new Promise((resolve, reject) => {
     const upload = new Upload(file as Buffer, {
@@ -40,7 +40,7 @@ export async function sendByTus(
       headers: { authorization: `Bearer ${key}` },
       metadata,
       chunkSize,
-      uploadDataDuringCreation: atOnce,
+      uploadDataDuringCreation: sendWithCreation,
       retryDelays: Array.from({ length: 60 }, (_, i) => Math.min(20 * i, 500)),
       onAfterResponse: (_request, response) => {
         fileId = response.getHeader('Upload-File-Id') ?? fileId
@@ -60,16 +60,15 @@ export async function sendByTus(
 
 export const bytesType = 'application/offset+octet-stream'
 
-export interface Pieces {
-  /** Begins an upload. */
-  begin(
+export interface TusClient {
+  create(
     length: number,
     metadata?: Record<string, string>,
     headers?: Record<string, string>,
     body?: Uint8Array<ArrayBuffer> | string,
   ): Promise<Reply>
-  /** Begins one that has to succeed. @returns its path below /v1. */
-  begun(length: number, metadata?: Record<string, string>): Promise<string>
+  /** Creates an upload. Throws for any status but 201. @returns the path of the upload, with /v1. */
+  createUpload(length: number, metadata?: Record<string, string>): Promise<string>
   append(
     path: string,
     offset: number,
@@ -77,28 +76,28 @@ export interface Pieces {
     headers?: Record<string, string>,
   ): Promise<Reply>
   head(path: string): Promise<Response>
-  end(path: string): Promise<Reply>
+  delete(path: string): Promise<Reply>
 }
 
-/** One request of the protocol after the other, each answer held against the spec. */
-export function piecesOf(url: string, key: string): Pieces {
+/** Sends single requests of the protocol and validates each response against the spec. */
+export function tusClient(url: string, key: string): TusClient {
   const client = createClient(url, key)
   const version = { 'tus-resumable': '1.0.0' }
-  const pieces: Pieces = {
-    begin: (length, metadata = { filename: 'file.bin' }, headers = {}, body) =>
+  const tus: TusClient = {
+    create: (length, metadata = { filename: 'file.bin' }, headers = {}, body) =>
       client.call('POST', '/storage/uploads', {
         raw: body,
         headers: {
           ...version,
           'upload-length': String(length),
-          'upload-metadata': metadataOf(metadata),
+          'upload-metadata': encodeMetadata(metadata),
           ...(body !== undefined && { 'content-type': bytesType }),
           ...headers,
         },
       }),
-    async begun(length, metadata) {
-      const reply = await pieces.begin(length, metadata)
-      if (reply.status !== 201) throw new Error(`no upload: ${reply.status} ${reply.text}`)
+    async createUpload(length, metadata) {
+      const reply = await tus.create(length, metadata)
+      if (reply.status !== 201) throw new Error(`the upload was not created: ${reply.status} ${reply.text}`)
       return reply.headers.get('location')!
     },
     append: (path, offset, bytes, headers = {}) =>
@@ -108,22 +107,23 @@ export function piecesOf(url: string, key: string): Pieces {
       }),
     head: (path) =>
       fetch(`${url}${path}`, { method: 'HEAD', headers: { ...version, authorization: `Bearer ${key}` } }),
-    end: (path) => client.call('DELETE', path, { headers: version }),
+    delete: (path) => client.call('DELETE', path, { headers: version }),
   }
-  return pieces
+  return tus
 }
 
-export function metadataOf(fields: Record<string, string>): string {
+export function encodeMetadata(fields: Record<string, string>): string {
   return Object.entries(fields)
     .map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`)
     .join(',')
 }
 
+/** An Upload-Checksum header. */
 export function checksum(algorithm: 'sha1' | 'sha256', bytes: Uint8Array | string): Record<string, string> {
   return { 'upload-checksum': `${algorithm} ${createHash(algorithm).update(bytes).digest('base64')}` }
 }
 
-/** What is on the disk of unfinished uploads. */
-export async function staged({ services }: TestServer): Promise<string[]> {
+/** The names of the partial files of unfinished uploads. */
+export async function partialFiles({ services }: TestServer): Promise<string[]> {
   return await readdir(join(services.config.storageDir, 'uploads')).catch(() => [])
 }

@@ -411,7 +411,7 @@ export const ModelName = {
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
   StorageUsage: 'StorageUsage',
-  DoomedBlob: 'DoomedBlob',
+  DeletedBlob: 'DeletedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
   Avatar: 'Avatar',
@@ -451,7 +451,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "doomedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "paymentClock"
+    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1491,77 +1491,77 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    DoomedBlob: {
-      payload: Prisma.$DoomedBlobPayload<ExtArgs>
-      fields: Prisma.DoomedBlobFieldRefs
+    DeletedBlob: {
+      payload: Prisma.$DeletedBlobPayload<ExtArgs>
+      fields: Prisma.DeletedBlobFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.DoomedBlobFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload> | null
+          args: Prisma.DeletedBlobFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.DoomedBlobFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>
+          args: Prisma.DeletedBlobFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
         }
         findFirst: {
-          args: Prisma.DoomedBlobFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload> | null
+          args: Prisma.DeletedBlobFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.DoomedBlobFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>
+          args: Prisma.DeletedBlobFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
         }
         findMany: {
-          args: Prisma.DoomedBlobFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>[]
+          args: Prisma.DeletedBlobFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>[]
         }
         create: {
-          args: Prisma.DoomedBlobCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>
+          args: Prisma.DeletedBlobCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
         }
         createMany: {
-          args: Prisma.DoomedBlobCreateManyArgs<ExtArgs>
+          args: Prisma.DeletedBlobCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.DoomedBlobCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>[]
+          args: Prisma.DeletedBlobCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>[]
         }
         delete: {
-          args: Prisma.DoomedBlobDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>
+          args: Prisma.DeletedBlobDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
         }
         update: {
-          args: Prisma.DoomedBlobUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>
+          args: Prisma.DeletedBlobUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
         }
         deleteMany: {
-          args: Prisma.DoomedBlobDeleteManyArgs<ExtArgs>
+          args: Prisma.DeletedBlobDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.DoomedBlobUpdateManyArgs<ExtArgs>
+          args: Prisma.DeletedBlobUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.DoomedBlobUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>[]
+          args: Prisma.DeletedBlobUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>[]
         }
         upsert: {
-          args: Prisma.DoomedBlobUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DoomedBlobPayload>
+          args: Prisma.DeletedBlobUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
         }
         aggregate: {
-          args: Prisma.DoomedBlobAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateDoomedBlob>
+          args: Prisma.DeletedBlobAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeletedBlob>
         }
         groupBy: {
-          args: Prisma.DoomedBlobGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.DoomedBlobGroupByOutputType>[]
+          args: Prisma.DeletedBlobGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeletedBlobGroupByOutputType>[]
         }
         count: {
-          args: Prisma.DoomedBlobCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.DoomedBlobCountAggregateOutputType> | number
+          args: Prisma.DeletedBlobCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeletedBlobCountAggregateOutputType> | number
         }
       }
     }
@@ -3599,12 +3599,12 @@ export const StorageUsageScalarFieldEnum = {
 export type StorageUsageScalarFieldEnum = (typeof StorageUsageScalarFieldEnum)[keyof typeof StorageUsageScalarFieldEnum]
 
 
-export const DoomedBlobScalarFieldEnum = {
+export const DeletedBlobScalarFieldEnum = {
   key: 'key',
-  doomedAt: 'doomedAt'
+  deleteAfter: 'deleteAfter'
 } as const
 
-export type DoomedBlobScalarFieldEnum = (typeof DoomedBlobScalarFieldEnum)[keyof typeof DoomedBlobScalarFieldEnum]
+export type DeletedBlobScalarFieldEnum = (typeof DeletedBlobScalarFieldEnum)[keyof typeof DeletedBlobScalarFieldEnum]
 
 
 export const FileLinkScalarFieldEnum = {
@@ -3635,16 +3635,16 @@ export const UploadScalarFieldEnum = {
   tags: 'tags',
   fileExpiresAt: 'fileExpiresAt',
   sha256: 'sha256',
-  given: 'given',
+  rawMetadata: 'rawMetadata',
   length: 'length',
   received: 'received',
   fileId: 'fileId',
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
-  stagedAs: 'stagedAs',
+  tempName: 'tempName',
   holder: 'holder',
   heldUntil: 'heldUntil',
-  wantedAt: 'wantedAt'
+  leaseRequestedAt: 'leaseRequestedAt'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]
@@ -4604,7 +4604,7 @@ export type GlobalOmitConfig = {
   webhookDelivery?: Prisma.WebhookDeliveryOmit
   file?: Prisma.FileOmit
   storageUsage?: Prisma.StorageUsageOmit
-  doomedBlob?: Prisma.DoomedBlobOmit
+  deletedBlob?: Prisma.DeletedBlobOmit
   fileLink?: Prisma.FileLinkOmit
   upload?: Prisma.UploadOmit
   avatar?: Prisma.AvatarOmit

@@ -65,7 +65,7 @@ export const ModelName = {
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
   StorageUsage: 'StorageUsage',
-  DoomedBlob: 'DoomedBlob',
+  DeletedBlob: 'DeletedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
   Avatar: 'Avatar',
@@ -327,12 +327,12 @@ export const StorageUsageScalarFieldEnum = {
 export type StorageUsageScalarFieldEnum = (typeof StorageUsageScalarFieldEnum)[keyof typeof StorageUsageScalarFieldEnum]
 
 
-export const DoomedBlobScalarFieldEnum = {
+export const DeletedBlobScalarFieldEnum = {
   key: 'key',
-  doomedAt: 'doomedAt'
+  deleteAfter: 'deleteAfter'
 } as const
 
-export type DoomedBlobScalarFieldEnum = (typeof DoomedBlobScalarFieldEnum)[keyof typeof DoomedBlobScalarFieldEnum]
+export type DeletedBlobScalarFieldEnum = (typeof DeletedBlobScalarFieldEnum)[keyof typeof DeletedBlobScalarFieldEnum]
 
 
 export const FileLinkScalarFieldEnum = {
@@ -363,16 +363,16 @@ export const UploadScalarFieldEnum = {
   tags: 'tags',
   fileExpiresAt: 'fileExpiresAt',
   sha256: 'sha256',
-  given: 'given',
+  rawMetadata: 'rawMetadata',
   length: 'length',
   received: 'received',
   fileId: 'fileId',
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
-  stagedAs: 'stagedAs',
+  tempName: 'tempName',
   holder: 'holder',
   heldUntil: 'heldUntil',
-  wantedAt: 'wantedAt'
+  leaseRequestedAt: 'leaseRequestedAt'
 } as const
 
 export type UploadScalarFieldEnum = (typeof UploadScalarFieldEnum)[keyof typeof UploadScalarFieldEnum]

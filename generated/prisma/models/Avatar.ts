@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Avatar
- * The variants of a user's picture: squares of 64, 128 and 256 pixels, each a blob `<id>-<size>`.
+ * A user's avatar: squares of 64, 128 and 256 pixels, each a blob with the key `<id>-<size>`.
  */
 export type AvatarModel = runtime.Types.Result.DefaultSelection<Prisma.$AvatarPayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model File
- * A file whose bytes are whole and durable in the store, under `blobKey`. They never change.
+ * A file. Its bytes are a complete and durable blob with the key `blobKey`, and never change.
  */
 export type FileModel = runtime.Types.Result.DefaultSelection<Prisma.$FilePayload>
 
@@ -1496,11 +1496,11 @@ export type $FilePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     id: string
     projectId: string | null
     /**
-     * Who uploaded it; whose it is, where it is in no project.
+     * The user who uploaded the file, and its owner outside of projects.
      */
     ownerId: string
     /**
-     * The project, or else the owner: by whose quota it counts and in whose list it is.
+     * The workspace: the id of the project, or else of the owner. Lists and quotas are per workspace.
      */
     spaceId: string
     name: string

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model FileLink
- * Whoever has the token may download the file. Only its SHA-256 is kept.
+ * A secret link to a file. Only the SHA-256 of its token is stored.
  */
 export type FileLinkModel = runtime.Types.Result.DefaultSelection<Prisma.$FileLinkPayload>
 

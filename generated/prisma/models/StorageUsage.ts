@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model StorageUsage
- * How many files a space has and what they take: kept by a trigger on files, and what a quota is held against.
+ * Number and total size of the files of a workspace, maintained by triggers on files. Quotas are checked against it.
  */
 export type StorageUsageModel = runtime.Types.Result.DefaultSelection<Prisma.$StorageUsagePayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Upload
- * A file that arrives in pieces: what it will be, and how much of it is on the disk for good.
+ * A resumable upload: the metadata of the future file, and how many bytes are durable.
  */
 export type UploadModel = runtime.Types.Result.DefaultSelection<Prisma.$UploadPayload>
 
@@ -47,16 +47,16 @@ export type UploadMinAggregateOutputType = {
   visibility: $Enums.FileVisibility | null
   fileExpiresAt: Date | null
   sha256: string | null
-  given: string | null
+  rawMetadata: string | null
   length: bigint | null
   received: bigint | null
   fileId: string | null
   expiresAt: Date | null
   createdAt: Date | null
-  stagedAs: string | null
+  tempName: string | null
   holder: string | null
   heldUntil: Date | null
-  wantedAt: Date | null
+  leaseRequestedAt: Date | null
 }
 
 export type UploadMaxAggregateOutputType = {
@@ -70,16 +70,16 @@ export type UploadMaxAggregateOutputType = {
   visibility: $Enums.FileVisibility | null
   fileExpiresAt: Date | null
   sha256: string | null
-  given: string | null
+  rawMetadata: string | null
   length: bigint | null
   received: bigint | null
   fileId: string | null
   expiresAt: Date | null
   createdAt: Date | null
-  stagedAs: string | null
+  tempName: string | null
   holder: string | null
   heldUntil: Date | null
-  wantedAt: Date | null
+  leaseRequestedAt: Date | null
 }
 
 export type UploadCountAggregateOutputType = {
@@ -95,16 +95,16 @@ export type UploadCountAggregateOutputType = {
   tags: number
   fileExpiresAt: number
   sha256: number
-  given: number
+  rawMetadata: number
   length: number
   received: number
   fileId: number
   expiresAt: number
   createdAt: number
-  stagedAs: number
+  tempName: number
   holder: number
   heldUntil: number
-  wantedAt: number
+  leaseRequestedAt: number
   _all: number
 }
 
@@ -130,16 +130,16 @@ export type UploadMinAggregateInputType = {
   visibility?: true
   fileExpiresAt?: true
   sha256?: true
-  given?: true
+  rawMetadata?: true
   length?: true
   received?: true
   fileId?: true
   expiresAt?: true
   createdAt?: true
-  stagedAs?: true
+  tempName?: true
   holder?: true
   heldUntil?: true
-  wantedAt?: true
+  leaseRequestedAt?: true
 }
 
 export type UploadMaxAggregateInputType = {
@@ -153,16 +153,16 @@ export type UploadMaxAggregateInputType = {
   visibility?: true
   fileExpiresAt?: true
   sha256?: true
-  given?: true
+  rawMetadata?: true
   length?: true
   received?: true
   fileId?: true
   expiresAt?: true
   createdAt?: true
-  stagedAs?: true
+  tempName?: true
   holder?: true
   heldUntil?: true
-  wantedAt?: true
+  leaseRequestedAt?: true
 }
 
 export type UploadCountAggregateInputType = {
@@ -178,16 +178,16 @@ export type UploadCountAggregateInputType = {
   tags?: true
   fileExpiresAt?: true
   sha256?: true
-  given?: true
+  rawMetadata?: true
   length?: true
   received?: true
   fileId?: true
   expiresAt?: true
   createdAt?: true
-  stagedAs?: true
+  tempName?: true
   holder?: true
   heldUntil?: true
-  wantedAt?: true
+  leaseRequestedAt?: true
   _all?: true
 }
 
@@ -290,16 +290,16 @@ export type UploadGroupByOutputType = {
   tags: string[]
   fileExpiresAt: Date | null
   sha256: string | null
-  given: string
+  rawMetadata: string
   length: bigint
   received: bigint
   fileId: string | null
   expiresAt: Date
   createdAt: Date
-  stagedAs: string | null
+  tempName: string | null
   holder: string | null
   heldUntil: Date | null
-  wantedAt: Date | null
+  leaseRequestedAt: Date | null
   _count: UploadCountAggregateOutputType | null
   _avg: UploadAvgAggregateOutputType | null
   _sum: UploadSumAggregateOutputType | null
@@ -338,16 +338,16 @@ export type UploadWhereInput = {
   tags?: Prisma.StringNullableListFilter<"Upload">
   fileExpiresAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   sha256?: Prisma.StringNullableFilter<"Upload"> | string | null
-  given?: Prisma.StringFilter<"Upload"> | string
+  rawMetadata?: Prisma.StringFilter<"Upload"> | string
   length?: Prisma.BigIntFilter<"Upload"> | bigint | number
   received?: Prisma.BigIntFilter<"Upload"> | bigint | number
   fileId?: Prisma.StringNullableFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
-  stagedAs?: Prisma.StringNullableFilter<"Upload"> | string | null
+  tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
-  wantedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  leaseRequestedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
@@ -365,16 +365,16 @@ export type UploadOrderByWithRelationInput = {
   tags?: Prisma.SortOrder
   fileExpiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
-  given?: Prisma.SortOrder
+  rawMetadata?: Prisma.SortOrder
   length?: Prisma.SortOrder
   received?: Prisma.SortOrder
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
-  stagedAs?: Prisma.SortOrderInput | Prisma.SortOrder
+  tempName?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
-  wantedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
 }
@@ -396,15 +396,15 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   tags?: Prisma.StringNullableListFilter<"Upload">
   fileExpiresAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   sha256?: Prisma.StringNullableFilter<"Upload"> | string | null
-  given?: Prisma.StringFilter<"Upload"> | string
+  rawMetadata?: Prisma.StringFilter<"Upload"> | string
   length?: Prisma.BigIntFilter<"Upload"> | bigint | number
   received?: Prisma.BigIntFilter<"Upload"> | bigint | number
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
-  stagedAs?: Prisma.StringNullableFilter<"Upload"> | string | null
+  tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
-  wantedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  leaseRequestedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id" | "fileId">
@@ -422,16 +422,16 @@ export type UploadOrderByWithAggregationInput = {
   tags?: Prisma.SortOrder
   fileExpiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
-  given?: Prisma.SortOrder
+  rawMetadata?: Prisma.SortOrder
   length?: Prisma.SortOrder
   received?: Prisma.SortOrder
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
-  stagedAs?: Prisma.SortOrderInput | Prisma.SortOrder
+  tempName?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
-  wantedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  leaseRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.UploadCountOrderByAggregateInput
   _avg?: Prisma.UploadAvgOrderByAggregateInput
   _max?: Prisma.UploadMaxOrderByAggregateInput
@@ -455,16 +455,16 @@ export type UploadScalarWhereWithAggregatesInput = {
   tags?: Prisma.StringNullableListFilter<"Upload">
   fileExpiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
   sha256?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
-  given?: Prisma.StringWithAggregatesFilter<"Upload"> | string
+  rawMetadata?: Prisma.StringWithAggregatesFilter<"Upload"> | string
   length?: Prisma.BigIntWithAggregatesFilter<"Upload"> | bigint | number
   received?: Prisma.BigIntWithAggregatesFilter<"Upload"> | bigint | number
   fileId?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
-  stagedAs?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
+  tempName?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
-  wantedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
+  leaseRequestedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
 }
 
 export type UploadCreateInput = {
@@ -478,16 +478,16 @@ export type UploadCreateInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
   project?: Prisma.ProjectCreateNestedOneWithoutUploadsInput
   user: Prisma.UserCreateNestedOneWithoutUploadsInput
 }
@@ -505,16 +505,16 @@ export type UploadUncheckedCreateInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
 }
 
 export type UploadUpdateInput = {
@@ -528,16 +528,16 @@ export type UploadUpdateInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   project?: Prisma.ProjectUpdateOneWithoutUploadsNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutUploadsNestedInput
 }
@@ -555,16 +555,16 @@ export type UploadUncheckedUpdateInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UploadCreateManyInput = {
@@ -580,16 +580,16 @@ export type UploadCreateManyInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
 }
 
 export type UploadUpdateManyMutationInput = {
@@ -603,16 +603,16 @@ export type UploadUpdateManyMutationInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UploadUncheckedUpdateManyInput = {
@@ -628,16 +628,16 @@ export type UploadUncheckedUpdateManyInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UploadListRelationFilter = {
@@ -663,16 +663,16 @@ export type UploadCountOrderByAggregateInput = {
   tags?: Prisma.SortOrder
   fileExpiresAt?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
-  given?: Prisma.SortOrder
+  rawMetadata?: Prisma.SortOrder
   length?: Prisma.SortOrder
   received?: Prisma.SortOrder
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
-  stagedAs?: Prisma.SortOrder
+  tempName?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
-  wantedAt?: Prisma.SortOrder
+  leaseRequestedAt?: Prisma.SortOrder
 }
 
 export type UploadAvgOrderByAggregateInput = {
@@ -691,16 +691,16 @@ export type UploadMaxOrderByAggregateInput = {
   visibility?: Prisma.SortOrder
   fileExpiresAt?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
-  given?: Prisma.SortOrder
+  rawMetadata?: Prisma.SortOrder
   length?: Prisma.SortOrder
   received?: Prisma.SortOrder
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
-  stagedAs?: Prisma.SortOrder
+  tempName?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
-  wantedAt?: Prisma.SortOrder
+  leaseRequestedAt?: Prisma.SortOrder
 }
 
 export type UploadMinOrderByAggregateInput = {
@@ -714,16 +714,16 @@ export type UploadMinOrderByAggregateInput = {
   visibility?: Prisma.SortOrder
   fileExpiresAt?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
-  given?: Prisma.SortOrder
+  rawMetadata?: Prisma.SortOrder
   length?: Prisma.SortOrder
   received?: Prisma.SortOrder
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
-  stagedAs?: Prisma.SortOrder
+  tempName?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
-  wantedAt?: Prisma.SortOrder
+  leaseRequestedAt?: Prisma.SortOrder
 }
 
 export type UploadSumOrderByAggregateInput = {
@@ -835,16 +835,16 @@ export type UploadCreateWithoutUserInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
   project?: Prisma.ProjectCreateNestedOneWithoutUploadsInput
 }
 
@@ -860,16 +860,16 @@ export type UploadUncheckedCreateWithoutUserInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
 }
 
 export type UploadCreateOrConnectWithoutUserInput = {
@@ -914,16 +914,16 @@ export type UploadScalarWhereInput = {
   tags?: Prisma.StringNullableListFilter<"Upload">
   fileExpiresAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   sha256?: Prisma.StringNullableFilter<"Upload"> | string | null
-  given?: Prisma.StringFilter<"Upload"> | string
+  rawMetadata?: Prisma.StringFilter<"Upload"> | string
   length?: Prisma.BigIntFilter<"Upload"> | bigint | number
   received?: Prisma.BigIntFilter<"Upload"> | bigint | number
   fileId?: Prisma.StringNullableFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
-  stagedAs?: Prisma.StringNullableFilter<"Upload"> | string | null
+  tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
-  wantedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  leaseRequestedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
 }
 
 export type UploadCreateWithoutProjectInput = {
@@ -937,16 +937,16 @@ export type UploadCreateWithoutProjectInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
   user: Prisma.UserCreateNestedOneWithoutUploadsInput
 }
 
@@ -962,16 +962,16 @@ export type UploadUncheckedCreateWithoutProjectInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
 }
 
 export type UploadCreateOrConnectWithoutProjectInput = {
@@ -1012,16 +1012,16 @@ export type UploadCreateManyUserInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
 }
 
 export type UploadUpdateWithoutUserInput = {
@@ -1035,16 +1035,16 @@ export type UploadUpdateWithoutUserInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   project?: Prisma.ProjectUpdateOneWithoutUploadsNestedInput
 }
 
@@ -1060,16 +1060,16 @@ export type UploadUncheckedUpdateWithoutUserInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UploadUncheckedUpdateManyWithoutUserInput = {
@@ -1084,16 +1084,16 @@ export type UploadUncheckedUpdateManyWithoutUserInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UploadCreateManyProjectInput = {
@@ -1108,16 +1108,16 @@ export type UploadCreateManyProjectInput = {
   tags?: Prisma.UploadCreatetagsInput | string[]
   fileExpiresAt?: Date | string | null
   sha256?: string | null
-  given: string
+  rawMetadata: string
   length: bigint | number
   received?: bigint | number
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
-  stagedAs?: string | null
+  tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
-  wantedAt?: Date | string | null
+  leaseRequestedAt?: Date | string | null
 }
 
 export type UploadUpdateWithoutProjectInput = {
@@ -1131,16 +1131,16 @@ export type UploadUpdateWithoutProjectInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutUploadsNestedInput
 }
 
@@ -1156,16 +1156,16 @@ export type UploadUncheckedUpdateWithoutProjectInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UploadUncheckedUpdateManyWithoutProjectInput = {
@@ -1180,16 +1180,16 @@ export type UploadUncheckedUpdateManyWithoutProjectInput = {
   tags?: Prisma.UploadUpdatetagsInput | string[]
   fileExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  given?: Prisma.StringFieldUpdateOperationsInput | string
+  rawMetadata?: Prisma.StringFieldUpdateOperationsInput | string
   length?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   received?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  stagedAs?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  wantedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 
@@ -1207,16 +1207,16 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   tags?: boolean
   fileExpiresAt?: boolean
   sha256?: boolean
-  given?: boolean
+  rawMetadata?: boolean
   length?: boolean
   received?: boolean
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
-  stagedAs?: boolean
+  tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
-  wantedAt?: boolean
+  leaseRequestedAt?: boolean
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
@@ -1234,16 +1234,16 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   tags?: boolean
   fileExpiresAt?: boolean
   sha256?: boolean
-  given?: boolean
+  rawMetadata?: boolean
   length?: boolean
   received?: boolean
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
-  stagedAs?: boolean
+  tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
-  wantedAt?: boolean
+  leaseRequestedAt?: boolean
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
@@ -1261,16 +1261,16 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   tags?: boolean
   fileExpiresAt?: boolean
   sha256?: boolean
-  given?: boolean
+  rawMetadata?: boolean
   length?: boolean
   received?: boolean
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
-  stagedAs?: boolean
+  tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
-  wantedAt?: boolean
+  leaseRequestedAt?: boolean
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
@@ -1288,19 +1288,19 @@ export type UploadSelectScalar = {
   tags?: boolean
   fileExpiresAt?: boolean
   sha256?: boolean
-  given?: boolean
+  rawMetadata?: boolean
   length?: boolean
   received?: boolean
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
-  stagedAs?: boolean
+  tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
-  wantedAt?: boolean
+  leaseRequestedAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "given" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "stagedAs" | "holder" | "heldUntil" | "wantedAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "rawMetadata" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "tempName" | "holder" | "heldUntil" | "leaseRequestedAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1324,7 +1324,7 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     id: string
     projectId: string | null
     /**
-     * Who began it, and whose the file will be.
+     * The user who created the upload and will own the file.
      */
     userId: string
     spaceId: string
@@ -1337,28 +1337,28 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     fileExpiresAt: Date | null
     sha256: string | null
     /**
-     * Upload-Metadata as it was given.
+     * The Upload-Metadata header, unchanged.
      */
-    given: string
+    rawMetadata: string
     length: bigint
     received: bigint
     /**
-     * What it has become. No reference: the file may be gone before the upload is.
+     * The file of a finished upload. Not a foreign key, because the file may be deleted before the upload.
      */
     fileId: string | null
     expiresAt: Date
     createdAt: Date
     /**
-     * The file on the disk that has its bytes, where that is not its id: another one after each hold that was not let go.
+     * The name of the partial file with the bytes. Null: the id. A lease that expired moves the bytes to a new file.
      */
-    stagedAs: string | null
+    tempName: string | null
     /**
-     * Which request writes to it, until when unless it says so again, and when another one last waited for it. A holder
-     * without an end held it once, and may be writing to that file still.
+     * The lease: its holder, its expiry, and when another request last asked for it. A holder without an expiry is a
+     * former one that may still be writing to the partial file.
      */
     holder: string | null
     heldUntil: Date | null
-    wantedAt: Date | null
+    leaseRequestedAt: Date | null
   }, ExtArgs["result"]["upload"]>
   composites: {}
 }
@@ -1796,16 +1796,16 @@ export interface UploadFieldRefs {
   readonly tags: Prisma.FieldRef<"Upload", 'String[]'>
   readonly fileExpiresAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly sha256: Prisma.FieldRef<"Upload", 'String'>
-  readonly given: Prisma.FieldRef<"Upload", 'String'>
+  readonly rawMetadata: Prisma.FieldRef<"Upload", 'String'>
   readonly length: Prisma.FieldRef<"Upload", 'BigInt'>
   readonly received: Prisma.FieldRef<"Upload", 'BigInt'>
   readonly fileId: Prisma.FieldRef<"Upload", 'String'>
   readonly expiresAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Upload", 'DateTime'>
-  readonly stagedAs: Prisma.FieldRef<"Upload", 'String'>
+  readonly tempName: Prisma.FieldRef<"Upload", 'String'>
   readonly holder: Prisma.FieldRef<"Upload", 'String'>
   readonly heldUntil: Prisma.FieldRef<"Upload", 'DateTime'>
-  readonly wantedAt: Prisma.FieldRef<"Upload", 'DateTime'>
+  readonly leaseRequestedAt: Prisma.FieldRef<"Upload", 'DateTime'>
 }
     
 

@@ -6,11 +6,11 @@ import type { Db } from '../../../infra/database/database.ts'
 import { forbidden, invalidField, payloadTooLarge, RolledBack } from '../../../infra/errors.ts'
 import type { FilePart } from '../../../infra/contract/operation.ts'
 import { openFile, type File } from '../../storage/files.ts'
-import { keepFile, receiveFile, type StoreRequest, type StoreServices } from '../../storage/create-file.ts'
+import { createFile, type CreateFileRequest, type CreateFileServices } from '../../storage/create-file.ts'
 import { addDocument, type AddedDocument, type Document, type DocumentServices } from './documents.ts'
 import { openKnowledgeBase, type KnowledgeBaseRequest, type OwnedKnowledgeBase } from './knowledge-bases.ts'
 
-export type CreateDocumentServices = DocumentServices & StoreServices & { db: Db }
+export type CreateDocumentServices = DocumentServices & CreateFileServices & { db: Db }
 
 /** Contains either `text` or `file_id`. */
 export type DocumentFields = components['schemas']['DocumentCreate']
@@ -115,7 +115,7 @@ class DocumentExists extends RolledBack {
  * transaction, so that an Idempotency-Key records its reply.
  */
 export async function createUploadedDocument<Reply>(
-  request: KnowledgeBaseRequest & StoreRequest,
+  request: KnowledgeBaseRequest & CreateFileRequest,
   services: CreateDocumentServices,
   { file, name, metadata }: UploadedDocument,
   toReply: (added: AddedDocument) => Reply,
@@ -124,27 +124,19 @@ export async function createUploadedDocument<Reply>(
     throw forbidden('Uploading a document stores a file, which requires the scope storage:write.', 'scope')
   const { db, config } = services
   const { project_id: projectId } = await openKnowledgeBase(db, request)
-  const received = await receiveFile(db, services, request, {
-    file,
-    name,
-    projectId,
-    maxBytes: Math.min(config.documentMaxBytes, config.uploadMaxBytes),
-  })
-  const { sha256, contentType } = received
-  const addReceived = async (tx: Db, { id: fileId }: File): Promise<Reply> => {
+  const maxBytes = Math.min(config.documentMaxBytes, config.uploadMaxBytes)
+  const addCreated = async (tx: Db, created: File): Promise<Reply> => {
     const { id } = await openKnowledgeBase(tx, request, { lock: 'reference' })
+    const { id: fileId, content_type: contentType, sha256 } = created
     const added = await addDocument(tx, services, id, { name: name!, contentType, sha256, fileId, metadata })
     if (!added.created) throw new DocumentExists(added.document)
     return toReply(added)
   }
   try {
-    const fields = { projectId, name: name!, declaredContentType: file.declaredType }
-    return await keepFile(db, services, request, received, fields, addReceived)
+    return await createFile(services, request, { file, name: name!, projectId, maxBytes }, addCreated)
   } catch (error) {
     if (!(error instanceof DocumentExists)) throw error
     return await db.transaction(async () => toReply({ document: error.document, created: false }))
-  } finally {
-    await received.discard()
   }
 }
 

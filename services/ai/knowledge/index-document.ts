@@ -8,7 +8,7 @@ import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
-import type { Arrived } from '../../storage/blobs/temp-files.ts'
+import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { extractLexemes, replaceChunks } from './chunk-index.ts'
 import { documentColumns, type OwnedDocument, type ParsingJob } from './documents.ts'
@@ -203,11 +203,11 @@ class IndexingRun {
     blob_key: key,
     content_type: declaredType,
     sha256,
-  }: ClaimedDocument): Promise<Arrived> {
+  }: ClaimedDocument): Promise<TempFile> {
     const { storage, maxBytes } = this.#options
     const content =
-      source === null ? await (await storage.blobs()).read(key!) : Readable.from([Buffer.from(source)])
-    const file = await storage.incoming.receive(
+      source === null ? await (await storage.blobStore()).read(key!) : Readable.from([Buffer.from(source)])
+    const file = await storage.tempFiles.receive(
       { declaredType, content },
       { maxBytes, tooLarge: () => new ParsingError('too_large') },
     )

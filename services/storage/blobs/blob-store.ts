@@ -1,62 +1,74 @@
-// Where the bytes of files are: on disk or in any S3-compatible store. A blob is put whole, under a key that is never used
-// again, and never changes.
+// The interface of a blob store, which keeps the bytes of files on local disk or in an S3-compatible bucket.
+// A blob is written once, under a key that is never reused, and never changes.
 import type { Readable } from 'node:stream'
+import { unavailable } from '../../../infra/errors.ts'
 
-/** A file that has arrived whole and waits on disk until it is kept as a blob. */
-export interface Received {
+/** A complete file on local disk that can be stored as a blob. */
+export interface LocalFile {
   path: string
   bytes: number
   /** SHA-256 in hex. */
   sha256: string
 }
 
-export interface Range {
+/** Byte positions; both ends are included. */
+export interface ByteRange {
   start: number
   end: number
 }
 
-/** What a presigned address answers with. */
-export interface Presentation {
-  type: string
-  disposition: string
-  seconds: number
+/** The response headers and the lifetime of a presigned URL. */
+export interface PresignOptions {
+  contentType: string
+  contentDisposition: string
+  expiresInSeconds: number
 }
 
-/** What is gone, and why the rest is not. */
-export interface Removal {
-  gone: string[]
+export interface DeleteResult {
+  /** The keys that do not exist any more. */
+  deleted: string[]
+  /** The first error, or null when every key was deleted. */
   error: unknown
 }
 
-export interface Blobs {
+export interface BlobStore {
   /**
-   * Keeps what was received as `key`. When it resolves the blob is whole and durable; `received` may be gone from its place.
-   * Throws 503 when the store has no room or is out of reach, and nothing is left of it.
+   * Stores the file under `key`. The blob is complete and durable when the promise resolves; the store may
+   * have moved the file away from its path. Throws 503 when the store is full or unreachable, and leaves no
+   * blob behind.
    */
-  put(key: string, received: Received): Promise<void>
+  put(key: string, file: LocalFile): Promise<void>
   /**
-   * The blob, or the bytes from `start` to `end`, both included. Throws `BlobMissing`, or 503 when the store is out of reach.
-   * The stream fails when the store stops; whoever reads it may take any time.
+   * Opens the blob or a range of it. Throws `BlobNotFound`, or 503 when the store is unreachable. The stream
+   * fails when the store stops sending; a slow reader is never disconnected.
    */
-  read(key: string, range?: Range): Promise<Readable>
-  /** Whether downloads are sent on to addresses of the store itself. */
+  read(key: string, range?: ByteRange): Promise<Readable>
+  /** Whether downloads are redirected to presigned URLs of the store. */
   readonly redirects: boolean
-  /** An address from which whoever has it reads the blob for some seconds; only where `redirects`. */
-  presign(key: string, presentation: Presentation): Promise<string>
-  /** Removing what is not there succeeds, and what cannot be removed keeps nothing else from it. Does not throw. */
-  remove(keys: string[]): Promise<Removal>
-  /** All there is, in any order, by pages. */
+  /** A URL that reads the blob without further authentication. Available only when `redirects` is true. */
+  presign(key: string, options: PresignOptions): Promise<string>
+  /**
+   * Deletes blobs. Deleting a missing blob succeeds. Does not throw: a key that cannot be deleted does not
+   * stop the others and is missing from `deleted`.
+   */
+  delete(keys: string[]): Promise<DeleteResult>
+  /** Lists all blobs in pages, in no particular order. */
   list(): AsyncIterable<Array<{ key: string; modifiedAt: Date }>>
-  /** Removes what puts that were cut off have left in the store, where that is older than `before`. */
-  tidy(before: Date): Promise<void>
-  /** Throws when the store is out of reach. */
+  /** Frees the space of interrupted `put` calls that started before `before`. */
+  deleteIncompletePuts(before: Date): Promise<void>
+  /** Throws when the store is unreachable. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-export class BlobMissing extends Error {}
+export class BlobNotFound extends Error {}
 
-/** Whether a key is one of ours. Whatever else is in the store is somebody else's. */
-export function isOurs(key: string): boolean {
+/** The 503 for a store that is unreachable. */
+export function storeUnavailable(cause: unknown): Error {
+  return Object.assign(unavailable('The file store is unavailable; try again later.'), { cause })
+}
+
+/** Whether the server could have written this key. Other objects belong to others and are never touched. */
+export function isBlobKey(key: string): boolean {
   return /^(file|avt)_[0-9a-z]{26}(-\d+)?$/.test(key)
 }

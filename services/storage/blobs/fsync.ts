@@ -1,31 +1,31 @@
-// Folders that survive a loss of power: what is put into one is there afterwards only if the folder itself is.
+// Durable directories: a new file survives a power loss only if its directory was synced afterwards.
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
-const made = new Map<string, Promise<void>>()
+const created = new Map<string, Promise<void>>()
 
-/** Makes the folder, with all above it that are not there, for good. Whoever asks meanwhile waits for the same. */
-export async function makeFolder(path: string): Promise<void> {
-  const folder = resolve(path)
-  const making = made.get(folder) ?? make(folder)
-  made.set(folder, making)
-  await making.catch((error) => {
-    if (made.get(folder) === making) made.delete(folder)
+/** Creates the directory and its missing parents, durably. Concurrent calls for one path share the work. */
+export async function createDirectory(path: string): Promise<void> {
+  const directory = resolve(path)
+  const creating = created.get(directory) ?? create(directory)
+  created.set(directory, creating)
+  await creating.catch((error) => {
+    if (created.get(directory) === creating) created.delete(directory)
     throw error
   })
 }
 
-async function make(folder: string): Promise<void> {
-  // One that is there already may have been made by a process that has not synced its entry yet.
-  const first = (await mkdir(folder, { recursive: true, mode: 0o700 })) ?? folder
-  for (let at = folder; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at))
+async function create(directory: string): Promise<void> {
+  // An existing directory is synced too: another process may have created it and not synced its parent yet.
+  const first = (await mkdir(directory, { recursive: true, mode: 0o700 })) ?? directory
+  for (let at = directory; at.length >= first.length; at = dirname(at)) await syncDirectory(dirname(at))
 }
 
-/** When it resolves, what is in the folder is there for good. */
-export async function syncFolder(folder: string): Promise<void> {
-  // Windows has no handles on folders.
+/** Makes the current entries of the directory durable. */
+export async function syncDirectory(directory: string): Promise<void> {
+  // Windows has no handles on directories.
   if (process.platform === 'win32') return
-  const handle = await open(folder)
+  const handle = await open(directory)
   try {
     await handle.sync()
   } finally {

@@ -1,122 +1,131 @@
-// Where the bytes of unfinished uploads are: a file each on the disk of this server, also where blobs are in S3, because what
-// comes in pieces of any size, with a checksum or cut off in the middle, has to be put together, and taken back, somewhere.
-// So all requests of one upload have to come to servers with the same STORAGE_DIR.
+// The bytes of unfinished resumable uploads: one partial file per upload on the disk of this server, even
+// when blobs are in S3, because bytes arrive in pieces of any size and may have to be truncated again. All
+// requests of one upload therefore must reach servers that share STORAGE_DIR.
 import { createHash, randomUUID } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
 import { copyFile, link, open, opendir, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unavailable } from '../../../infra/errors.ts'
-import type { Received } from './blob-store.ts'
 import { contentTypeOf, sampleBytes } from '../content-type.ts'
-import { asUnavailable, hasNoLinks } from './disk.ts'
-import { makeFolder, syncFolder } from './fsync.ts'
+import { asUnavailable, cannotHardLink, isMissing, requireFullWrite } from './disk-errors.ts'
+import { createDirectory, syncDirectory } from './fsync.ts'
+import type { TempFile } from './temp-files.ts'
 
-export interface Whole extends Received {
-  /** The media type that the bytes have. */
-  contentType: string
-  /** Removes what was made to be kept; also when it was kept already. */
-  discard(): Promise<void>
+/** What helps to detect the media type of a complete upload. */
+export interface CompleteOptions {
+  /** The length of the upload in bytes. */
+  length: number
+  declared: string | null
+  filename: string
 }
 
-/** By the name of the file: the id of the upload at first, and what `copy` says after that. */
-export interface Staging {
-  /** Opens the bytes of an upload to write on from `offset`; what is behind it, nobody has acknowledged, and it goes. */
-  open(name: string, offset: number): Promise<Tail>
-  /** Copies the first bytes into a file that nobody else knows, on the disk for good. @returns its name. */
+/** A partial file is addressed by its name: the id of the upload, or the id and a UUID for a copy. */
+export interface PartialFiles {
+  /**
+   * Opens the file for writing at `offset` and truncates it there: bytes after `offset` were never
+   * acknowledged. Throws 503 when the file is not on this server.
+   */
+  open(name: string, offset: number): Promise<PartialFileWriter>
+  /** Copies the first `bytes` bytes to a new file, durably. @returns the name of the copy. */
   copy(name: string, bytes: number): Promise<string>
-  /** Reads the whole, and gives it to be kept while the bytes stay here too, in case it comes to nothing. */
-  whole(name: string, hints: { length: number; declared: string | null; filename: string }): Promise<Whole>
-  /** Removing what is not there succeeds. */
-  remove(names: string[]): Promise<void>
-  /** What is here, by pages; the names begin with the id of their upload. */
+  /**
+   * A temporary file with the bytes of a complete upload, to be stored as a blob. The partial file stays for
+   * a retry.
+   */
+  toTempFile(name: string, options: CompleteOptions): Promise<TempFile>
+  /** Deleting a missing file succeeds. */
+  delete(names: string[]): Promise<void>
+  /**
+   * Lists the names of all partial files in pages. The first 30 characters of a name are the id of the
+   * upload.
+   */
   list(): AsyncIterable<string[]>
 }
 
-/** The end of an upload's bytes. */
-export interface Tail {
+export interface PartialFileWriter {
   write(chunk: Buffer): Promise<void>
-  /** When it resolves, all that was written before is on the disk for good. When it rejects, none of that may be relied on. */
+  /** Makes all previous writes durable. After a rejection none of them can be relied on. */
   sync(): Promise<void>
   close(): Promise<void>
 }
 
 const pageSize = 500
-const ours = /^upl_[0-9a-z]{26}(\.[0-9a-f-]{36})?$/
+const namePattern = /^upl_[0-9a-z]{26}(\.[0-9a-f-]{36})?$/
 const idLength = 30
 
-export function createStaging(folder: string): Staging {
-  const root = join(folder, 'uploads')
-  const placeOf = (name: string): string => {
-    if (!ours.test(name)) throw new Error(`not an upload: ${name}`)
+export function createPartialFiles(directory: string): PartialFiles {
+  const root = join(directory, 'uploads')
+  const pathOf = (name: string): string => {
+    if (!namePattern.test(name)) throw new Error(`invalid name of a partial file: ${name}`)
     return join(root, name)
   }
-  const another = (name: string): string => `${name.slice(0, idLength)}.${randomUUID()}`
+  const newName = (name: string): string => `${name.slice(0, idLength)}.${randomUUID()}`
 
   return {
     async open(name, offset) {
-      const path = placeOf(name)
+      const path = pathOf(name)
       try {
-        if (offset === 0) await makeFolder(root)
+        if (offset === 0) await createDirectory(root)
         const file = await open(path, offset === 0 ? 'w' : 'r+', 0o600)
         try {
-          if ((await file.stat()).size < offset) throw elsewhere()
+          if ((await file.stat()).size < offset) throw onAnotherServer()
           await file.truncate(offset)
-          if (offset === 0) await syncFolder(root)
+          if (offset === 0) await syncDirectory(root)
         } catch (error) {
           await file.close()
           throw error
         }
-        return tailOf(file, offset)
+        return createWriter(file, offset)
       } catch (error) {
-        throw isMissing(error) && offset > 0 ? elsewhere() : asUnavailable(error)
+        throw isMissing(error) && offset > 0 ? onAnotherServer() : asUnavailable(error)
       }
     },
     async copy(name, bytes) {
-      const copy = another(name)
-      // It is made when something is written to it.
+      const copy = newName(name)
+      // The first write creates an empty file.
       if (bytes === 0) return copy
       try {
-        await copyBytes(placeOf(name), placeOf(copy), bytes)
-        await syncFolder(root)
+        await copyBytes(pathOf(name), pathOf(copy), bytes)
+        await syncDirectory(root)
         return copy
       } catch (error) {
-        throw isMissing(error) ? elsewhere() : asUnavailable(error)
+        throw isMissing(error) ? onAnotherServer() : asUnavailable(error)
       }
     },
-    async whole(name, { length, declared, filename }) {
-      const path = placeOf(name)
-      const kept = placeOf(another(name))
+    async toTempFile(name, { length, declared, filename }) {
+      const path = pathOf(name)
+      const linked = pathOf(newName(name))
       const discard = async (): Promise<void> => {
-        await rm(kept, { force: true })
+        await rm(linked, { force: true })
       }
       try {
-        // Without a byte there was nothing to write.
+        // An empty upload has no partial file yet.
         if (length === 0) await (await this.open(name, 0)).close()
-        // A name of its own for the same bytes: a blob may be moved into its place.
-        await link(path, kept).catch(async (error) => {
-          if (!hasNoLinks(error)) throw error
-          await copyBytes(path, kept, length)
+        // A second name for the same bytes, because the blob store may move the file away.
+        await link(path, linked).catch(async (error) => {
+          if (!cannotHardLink(error)) throw error
+          await copyBytes(path, linked, length)
         })
-        const read = await digested(kept, length)
+        const { sha256, sample } = await digestFile(linked, length)
         return {
-          path: kept,
+          path: linked,
           discard,
           bytes: length,
-          sha256: read.sha256,
-          contentType: await contentTypeOf(read.sample, {
-            whole: read.sample.length === length,
+          sha256,
+          contentType: await contentTypeOf(sample, {
+            isComplete: sample.length === length,
             declared,
             name: filename,
           }),
         }
       } catch (error) {
         await discard()
-        throw isMissing(error) ? elsewhere() : asUnavailable(error)
+        throw isMissing(error) ? onAnotherServer() : asUnavailable(error)
       }
     },
-    async remove(names) {
+    async delete(names) {
       for (const name of names)
-        await rm(placeOf(name), { force: true }).catch((error) => {
+        await rm(pathOf(name), { force: true }).catch((error) => {
           throw asUnavailable(error)
         })
     },
@@ -124,7 +133,7 @@ export function createStaging(folder: string): Staging {
       let page: string[] = []
       try {
         for await (const { name } of await opendir(root)) {
-          if (ours.test(name)) page.push(name)
+          if (namePattern.test(name)) page.push(name)
           if (page.length === pageSize) {
             yield page
             page = []
@@ -138,15 +147,13 @@ export function createStaging(folder: string): Staging {
   }
 }
 
-function tailOf(file: FileHandle, offset: number): Tail {
+function createWriter(file: FileHandle, offset: number): PartialFileWriter {
   let end = offset
   return {
     async write(chunk) {
       try {
         const { bytesWritten } = await file.write(chunk, 0, chunk.length, end)
-        // A disk that is almost full takes a part of what it is given.
-        if (bytesWritten !== chunk.length)
-          throw Object.assign(new Error('the disk took only a part'), { code: 'ENOSPC' })
+        requireFullWrite(bytesWritten, chunk.length)
       } catch (error) {
         throw asUnavailable(error)
       }
@@ -163,14 +170,14 @@ function tailOf(file: FileHandle, offset: number): Tail {
   }
 }
 
-/** The first bytes of a file as another one, which is there for good when its folder is. */
+/** Copies the first bytes of a file. The copy is durable once its directory is synced. */
 async function copyBytes(from: string, to: string, bytes: number): Promise<void> {
   try {
-    // Where the disk can, both have the same blocks until one is written to.
+    // FICLONE shares the blocks of both files (copy-on-write) where the file system can.
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     const file = await open(to, 'r+')
     try {
-      if ((await file.stat()).size < bytes) throw elsewhere()
+      if ((await file.stat()).size < bytes) throw onAnotherServer()
       await file.truncate(bytes)
       await file.sync()
     } finally {
@@ -182,8 +189,9 @@ async function copyBytes(from: string, to: string, bytes: number): Promise<void>
   }
 }
 
-async function digested(path: string, length: number): Promise<{ sha256: string; sample: Buffer }> {
-  if ((await stat(path)).size < length) throw elsewhere()
+/** The SHA-256 of the first `length` bytes, and a sample from which the media type is detected. */
+async function digestFile(path: string, length: number): Promise<{ sha256: string; sample: Buffer }> {
+  if ((await stat(path)).size < length) throw onAnotherServer()
   const hash = createHash('sha256')
   const sample: Buffer[] = []
   let sampled = 0
@@ -199,10 +207,6 @@ async function digested(path: string, length: number): Promise<{ sha256: string;
   return { sha256: hash.digest('hex'), sample: Buffer.concat(sample) }
 }
 
-function elsewhere(): Error {
+function onAnotherServer(): Error {
   return unavailable('The bytes of this upload are on another server; try again.')
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }

@@ -1,42 +1,47 @@
-// What arrives is written to a file of its own while it is hashed and counted, so that nothing is ever seen half there. The
-// file goes when it was kept, refused or cut off; one that a dead process left is removed when it is old.
+// Temporary files for uploads in progress. The bytes of a request are written to a temporary file while they
+// are hashed and counted, so no incomplete file is ever visible. Old files of crashed processes are deleted
+// by the orphan sweep.
 import { createHash, randomUUID } from 'node:crypto'
 import { open, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { payloadTooLarge } from '../../../infra/errors.ts'
 import type { FilePart } from '../../../infra/contract/operation.ts'
-import type { Received } from './blob-store.ts'
-import { asUnavailable } from './disk.ts'
+import type { LocalFile } from './blob-store.ts'
+import { asUnavailable, isMissing, requireFullWrite } from './disk-errors.ts'
 import { contentTypeOf, sampleBytes } from '../content-type.ts'
-import { makeFolder } from './fsync.ts'
+import { createDirectory } from './fsync.ts'
 
-export interface Arrived extends Received {
-  /** The media type that the bytes have. */
+export interface TempFile extends LocalFile {
+  /** The media type, detected from the bytes. */
   contentType: string
-  /** Removes the file; also when it was kept already. */
+  /** Deletes the file. Does nothing when the file was moved into the blob store. */
   discard(): Promise<void>
 }
 
-export interface Incoming {
-  /**
-   * Reads the file to its end, and has it on the disk for good. `name` and the declared type only tell kinds of text apart.
-   * Throws 413 as soon as there are more than `maxBytes`, what `content` fails with, or 503 when there is no room; then
-   * nothing is left of it.
-   */
-  receive(
-    file: FilePart,
-    options: { maxBytes: number; name?: string; tooLarge?: (limit: number) => Error },
-  ): Promise<Arrived>
-  /** Removes what is older than `before`. @returns how many files. */
-  tidy(before: Date): Promise<number>
+export interface ReceiveOptions {
+  maxBytes: number
+  /** The file name. It only distinguishes types of text that look alike, such as CSV and Markdown. */
+  name?: string
+  /** Creates the error for a file that is larger than `maxBytes`. Default: 413 PAYLOAD_TOO_LARGE. */
+  tooLarge?: (limit: number) => Error
 }
 
-export function createIncoming(folder: string): Incoming {
-  const root = join(folder, 'incoming')
+export interface TempFiles {
+  /**
+   * Reads the file to its end and syncs it to disk. Throws 413 as soon as `maxBytes` is exceeded, 503 when
+   * the disk is full, or the error of the content stream; the temporary file is deleted then.
+   */
+  receive(file: FilePart, options: ReceiveOptions): Promise<TempFile>
+  /** Deletes files last modified before `before`. @returns the number of deleted files. */
+  deleteOlderThan(before: Date): Promise<number>
+}
+
+export function createTempFiles(directory: string): TempFiles {
+  const root = join(directory, 'incoming')
 
   return {
     async receive(file, { maxBytes, name, tooLarge = payloadTooLarge }) {
-      await makeFolder(root).catch((error) => {
+      await createDirectory(root).catch((error) => {
         throw asUnavailable(error)
       })
       const path = join(root, randomUUID())
@@ -59,7 +64,8 @@ export function createIncoming(folder: string): Incoming {
             sample.push(chunk.subarray(0, sampleBytes - sampled))
             sampled += sample.at(-1)!.length
           }
-          await written(handle.write(chunk), chunk.length)
+          const { bytesWritten } = await handle.write(chunk)
+          requireFullWrite(bytesWritten, chunk.length)
         }
         await handle.sync()
       } catch (error) {
@@ -70,32 +76,26 @@ export function createIncoming(folder: string): Incoming {
       await handle.close()
       const sha256 = (file.sha256 = hash.digest('hex'))
       const contentType = await contentTypeOf(Buffer.concat(sample), {
-        whole: sampled === bytes,
+        isComplete: sampled === bytes,
         declared: file.declaredType,
         name,
       })
       return { path, bytes, sha256, contentType, discard }
     },
-    async tidy(before) {
-      let removed = 0
+    async deleteOlderThan(before) {
+      let deleted = 0
       try {
         for await (const entry of await opendir(root)) {
           const path = join(root, entry.name)
           const found = await stat(path).catch(() => null)
           if (found === null || found.mtime >= before) continue
           await rm(path, { force: true })
-          removed++
+          deleted++
         }
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        if (!isMissing(error)) throw error
       }
-      return removed
+      return deleted
     },
   }
-}
-
-/** A disk that is almost full takes a part of what it is given. */
-async function written(writing: Promise<{ bytesWritten: number }>, length: number): Promise<void> {
-  const { bytesWritten } = await writing
-  if (bytesWritten !== length) throw Object.assign(new Error('the disk took only a part'), { code: 'ENOSPC' })
 }

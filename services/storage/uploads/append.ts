@@ -1,110 +1,117 @@
-// Writes the bytes of one request behind those that an upload has, on the disk for good before anybody hears of them.
+// Writes the bytes of one request to the partial file of an upload. Bytes are durable before the upload's
+// offset includes them.
 import type { Readable } from 'node:stream'
 import { conflict, payloadTooLarge } from '../../../infra/errors.ts'
 import type { Checksum } from './checksum.ts'
-import type { Hold } from './lease.ts'
-import type { Staging } from '../blobs/partial-files.ts'
+import type { Lease } from './lease.ts'
+import type { PartialFiles } from '../blobs/partial-files.ts'
 
-export interface Appending {
-  /** Where the content begins, which may be before the end of what is kept. */
+export interface AppendOptions {
+  /** The offset of the content. It may be smaller than `received`. */
   offset: number
   received: number
   length: number
   content: Readable
-  /** With it all of the bytes are kept or none. */
+  /** With a checksum, either all bytes of the request are accepted or none. */
   checksum: Checksum | null
 }
 
-/** Every so many beats what came is kept, so that little has to come again where a process dies. */
-const beatsToKeep = 3
+/** Progress is stored every so many heartbeats, so that little has to be sent again after a crash. */
+const heartbeatsPerSave = 3
 
 /**
- * @returns how many bytes the upload then has. Throws what the content fails with, when what had come is kept; 413 for more
- * than belongs into the upload and 460 for other bytes than the checksum says, when nothing is.
+ * Appends the content at `offset`. Throws the error of the content stream after the bytes received
+ * so far are stored. Throws 413 for more bytes than the upload's length, and 460 for a checksum mismatch; no
+ * byte of the request is accepted then.
+ * @returns the new number of received bytes.
  */
 export async function append(
-  staging: Staging,
-  hold: Hold,
-  { offset, received, length, content, checksum }: Appending,
+  partialFiles: PartialFiles,
+  lease: Lease,
+  { offset, received, length, content, checksum }: AppendOptions,
 ): Promise<number> {
   if (offset === length) {
-    for await (const _chunk of chunksOf(content)) throw tooMany(length)
+    for await (const _chunk of chunksOf(content)) throw exceedsLength(length)
     checksum?.verify()
     return length
   }
-  if (received > offset) await hold.advance(offset)
-  const tail = await staging.open(hold.stagedAs, offset)
+  if (received > offset) await lease.recordProgress(offset)
+  const writer = await partialFiles.open(lease.tempName, offset)
   let end = offset
-  let kept = offset
-  let heard = offset
-  let beats = 0
-  let failed: unknown
-  let onTheSide = Promise.resolve()
-  hold.onBeat((wanted) => {
-    // Whoever reads it hears of it; the connection stays open for the answer.
-    if (wanted && end === heard && content.listenerCount('error') > 0)
-      content.emit('error', conflict('in_progress', 'Another request has taken over.'))
-    heard = end
-    // A database that is away is asked again at the end.
-    if (checksum === null && ++beats % beatsToKeep === 0) onTheSide = onTheSide.then(keep).catch(() => {})
+  let savedEnd = offset
+  let endAtHeartbeat = offset
+  let heartbeats = 0
+  let syncError: unknown
+  let backgroundSave = Promise.resolve()
+  lease.onHeartbeat((isRequested) => {
+    // A stalled request yields to the one that waits. Destroying the stream would close the connection before
+    // the response.
+    if (isRequested && end === endAtHeartbeat && content.listenerCount('error') > 0)
+      content.emit('error', conflict('in_progress', 'Another request took over this upload.'))
+    endAtHeartbeat = end
+    // A failed save is retried at the end of the request.
+    if (checksum === null && ++heartbeats % heartbeatsPerSave === 0)
+      backgroundSave = backgroundSave.then(save).catch(() => {})
   })
   try {
     for await (const chunk of chunksOf(content)) {
-      if (end + chunk.length > length) throw tooMany(length)
-      if (failed !== undefined) throw failed
-      hold.check()
+      if (end + chunk.length > length) throw exceedsLength(length)
+      if (syncError !== undefined) throw syncError
+      lease.assertHeld()
       checksum?.update(chunk)
-      await tail.write(chunk)
+      await writer.write(chunk)
       end += chunk.length
     }
     checksum?.verify()
-    await settled()
-    await keep()
+    await stopBackgroundSaves()
+    await save()
     return end
   } catch (error) {
-    await settled()
-    if (checksum === null) await (isRefused(error) ? drop() : keep())
+    await stopBackgroundSaves()
+    if (checksum === null) await (isTooLarge(error) ? discard() : save())
     throw error
   } finally {
-    await tail.close()
+    await writer.close()
   }
 
-  async function settled(): Promise<void> {
-    hold.onBeat(null)
-    await onTheSide
+  async function stopBackgroundSaves(): Promise<void> {
+    lease.onHeartbeat(null)
+    await backgroundSave
   }
 
-  /** Has all that came on the disk for good, and says so. */
-  async function keep(): Promise<void> {
+  /** Syncs all received bytes to disk and records them. */
+  async function save(): Promise<void> {
     const bytes = end
-    // The system tells of bytes that it lost once: the next sync succeeds, without them.
-    if (failed !== undefined) throw failed
-    if (bytes === kept) return
-    await tail.sync().catch((error) => {
-      throw (failed = error)
+    // The operating system reports lost writes only once: after a failed fsync, the next one succeeds without
+    // those bytes.
+    if (syncError !== undefined) throw syncError
+    if (bytes === savedEnd) return
+    await writer.sync().catch((error) => {
+      throw (syncError = error)
     })
-    hold.check()
-    await hold.advance(bytes)
-    kept = bytes
+    lease.assertHeld()
+    await lease.recordProgress(bytes)
+    savedEnd = bytes
   }
 
-  /** Says that nothing of it is kept; who opens the upload next cuts it off. */
-  async function drop(): Promise<void> {
-    await hold.advance(offset)
+  /** Resets the progress to the start of the request. The next `open` truncates the file there. */
+  async function discard(): Promise<void> {
+    await lease.recordProgress(offset)
   }
 }
 
-/** Unlike the stream's own iterator it leaves the connection open for the answer when it ends early. */
+/** Does not destroy the stream at an early end, so that the connection stays open for the response. */
 function chunksOf(content: Readable): AsyncIterable<Buffer> {
   return content.iterator({ destroyOnReturn: false })
 }
 
-export function tooMany(length: number): Error {
+/** The 413 for a body that exceeds the length of the upload. */
+export function exceedsLength(length: number): Error {
   return Object.assign(payloadTooLarge(length), {
-    message: `The upload has ${length} bytes, and these are more.`,
+    message: `The bytes exceed the upload's length of ${length} bytes.`,
   })
 }
 
-function isRefused(error: unknown): boolean {
+function isTooLarge(error: unknown): boolean {
   return (error as { status?: number }).status === 413
 }

@@ -1,4 +1,4 @@
-// Upload-Checksum: a digest of the bytes of one request (the checksum extension of tus 1.0.0).
+// Upload-Checksum: the digest of the bytes of one request (the checksum extension of tus 1.0.0).
 import { createHash } from 'node:crypto'
 import { ApiError } from '../../../infra/errors.ts'
 
@@ -6,12 +6,12 @@ export const checksumAlgorithms = ['sha1', 'sha256']
 
 export interface Checksum {
   update(chunk: Buffer): void
-  /** Throws 460 when what came is not what the header says. */
+  /** Throws 460 when the received bytes do not match the header. */
   verify(): void
 }
 
-/** The header is as the spec has it, or not there. */
-export function checksumOf(header: string | undefined): Checksum | null {
+/** Parses a validated Upload-Checksum header. @returns null when the header is absent. */
+export function parseChecksum(header: string | undefined): Checksum | null {
   if (header === undefined) return null
   const [algorithm, expected] = header.split(' ')
   const hash = createHash(algorithm)
@@ -24,13 +24,13 @@ export function checksumOf(header: string | undefined): Checksum | null {
         throw checksumMismatch(
           'Upload-Checksum',
           'checksum',
-          'These are not the bytes that Upload-Checksum says; none of them is kept.',
+          'The bytes do not match Upload-Checksum; they were discarded.',
         )
     },
   }
 }
 
-/** 460, as tus has it. */
+/** 460, the status that tus defines for a checksum mismatch. */
 export function checksumMismatch(field: string, constraint: string, message: string): ApiError {
   return new ApiError(460, 'INVALID_REQUEST', message, { field, constraint })
 }

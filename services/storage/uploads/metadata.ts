@@ -1,5 +1,5 @@
-// What a client of tus says of a file in Upload-Metadata: pairs of a key and a value in Base64. The keys that we know are held
-// against the same rules as the fields of a form.
+// Parses the Upload-Metadata header of tus: keys with Base64 values. Known keys are validated like the fields
+// of an upload form.
 import { operations } from '../../../generated/operations.ts'
 import type { components } from '../../../generated/types.ts'
 import { ApiError, invalidRequest, type Problem } from '../../../infra/errors.ts'
@@ -13,8 +13,8 @@ export interface UploadFields extends Fields {
   declaredType: string | null
 }
 
-/** By the key of the header, in the order of preference where two mean the same. */
-const fieldOf = {
+/** The field for each known key. Where two keys mean the same field, the first one wins. */
+const fieldByKey = {
   name: 'name',
   filename: 'name',
   project_id: 'project_id',
@@ -26,20 +26,20 @@ const fieldOf = {
   sha256: 'sha256',
 } as const
 
-/** Throws 400 with all that is wrong. */
-export function readUploadMetadata(header: string): UploadFields {
+/** Throws 400 that lists every problem. */
+export function parseUploadMetadata(header: string): UploadFields {
   const problems: Problem[] = []
-  const pairs = pairsOf(header, problems)
+  const pairs = parsePairs(header, problems)
   const fields: Record<string, unknown> = {}
-  for (const [key, field] of Object.entries(fieldOf)) {
+  for (const [key, field] of Object.entries(fieldByKey)) {
     const text = pairs.get(key)
     if (text === undefined || field in fields) continue
     try {
       fields[field] =
-        field === 'metadata' ? parseStrictJson(Buffer.from(text)) : field === 'tags' ? tagsOf(text) : text
+        field === 'metadata' ? parseStrictJson(Buffer.from(text)) : field === 'tags' ? parseTags(text) : text
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      problems.push({ field, constraint: 'type', message: `${field} must be JSON`, location: 'header' })
+      problems.push({ field, constraint: 'type', message: `${field} must be valid JSON`, location: 'header' })
     }
   }
   check(operations.uploadFile.validators.form, fields, 'header', problems)
@@ -58,33 +58,28 @@ export function readUploadMetadata(header: string): UploadFields {
   }
 }
 
-function pairsOf(header: string, problems: Problem[]): Map<string, string> {
+const keyPattern = /^[\x21-\x2b\x2d-\x7e]{1,100}$/
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+function parsePairs(header: string, problems: Problem[]): Map<string, string> {
   const pairs = new Map<string, string>()
-  const wrong = (constraint: string, message: string): void => {
-    problems.push({ field: 'Upload-Metadata', constraint, message, location: 'header' })
+  const report = (field: string, constraint: string, message: string): void => {
+    problems.push({ field, constraint, message, location: 'header' })
   }
   for (const pair of header.split(',')) {
     const [key, value = '', ...rest] = pair.trim().split(' ')
-    if (
-      !/^[\x21-\x2b\x2d-\x7e]{1,100}$/.test(key) ||
-      rest.length > 0 ||
-      !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value)
-    ) {
-      wrong(
+    if (!keyPattern.test(key) || rest.length > 0 || !base64Pattern.test(value)) {
+      report(
+        'Upload-Metadata',
         'format',
-        'Upload-Metadata must be keys and values in Base64, such as `filename cmVwb3J0LnBkZg==`, separated by commas',
+        'Upload-Metadata must be a comma-separated list of keys with Base64 values, ' +
+          'such as `filename cmVwb3J0LnBkZg==`',
       )
     } else if (pairs.has(key)) {
-      wrong('once', `${key} is given twice`)
+      report('Upload-Metadata', 'once', `The key ${key} must not be repeated`)
     } else {
-      const text = textOf(value)
-      if (text === null)
-        problems.push({
-          field: key,
-          constraint: 'well_formed',
-          message: `${key} is not valid text`,
-          location: 'header',
-        })
+      const text = decodeBase64(value)
+      if (text === null) report(key, 'well_formed', `${key} must be valid UTF-8 text`)
       else pairs.set(key, text)
     }
   }
@@ -93,16 +88,18 @@ function pairsOf(header: string, problems: Problem[]): Map<string, string> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function textOf(base64: string): string | null {
+/** @returns null for invalid UTF-8 and for text that contains NUL, which PostgreSQL cannot store. */
+function decodeBase64(value: string): string | null {
   try {
-    const text = utf8.decode(Buffer.from(base64, 'base64'))
+    const text = utf8.decode(Buffer.from(value, 'base64'))
     return text.includes('\0') ? null : text
   } catch {
     return null
   }
 }
 
-function tagsOf(text: string): unknown {
+/** Tags are a JSON array or a comma-separated list. */
+function parseTags(text: string): unknown {
   if (text.trimStart().startsWith('[')) return parseStrictJson(Buffer.from(text))
   return text
     .split(',')

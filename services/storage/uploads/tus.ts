@@ -1,4 +1,4 @@
-// What of the protocol of resumable uploads (tus) the server speaks.
+// The version and the extensions of tus, the protocol of resumable uploads, that the server supports.
 
 export const tusVersion = '1.0.0'
 

@@ -1,0 +1,120 @@
+// Turns a complete upload into a file, exactly once.
+import type { Db } from '../../../infra/database/database.ts'
+import { statement } from '../../../infra/database/statements.ts'
+import { notFound, RolledBack } from '../../../infra/errors.ts'
+import { openWorkspace } from '../../projects/workspaces.ts'
+import type { TempFile } from '../blobs/temp-files.ts'
+import { addFile } from '../create-file.ts'
+import { newFileId } from '../files.ts'
+import { checksumMismatch } from './checksum.ts'
+import { leaseLost, type Lease } from './lease.ts'
+import {
+  deleteUpload,
+  lockUpload,
+  type StoredUpload,
+  type UploadRequest,
+  type UploadServices,
+} from './uploads.ts'
+
+/** Rolls back because another request has finished the upload. */
+class AlreadyFinished extends RolledBack {
+  fileId: string
+
+  constructor(fileId: string) {
+    super('the upload is already finished')
+    this.fileId = fileId
+  }
+}
+
+/**
+ * Locks the row until the transaction ends. Throws unless the upload is unfinished and the lease is still
+ * held.
+ */
+async function lockLeasedUpload(tx: Db, id: string, lease: Lease): Promise<StoredUpload> {
+  const [row] = await tx.sql(lockUpload, [id])
+  if (row === undefined) throw notFound('upload', id)
+  if (row.file_id !== null) throw new AlreadyFinished(row.file_id)
+  // A new lease holder may change the bytes.
+  if (row.holder !== lease.id) throw leaseLost()
+  return row
+}
+
+const setFileId = statement('UPDATE uploads SET file_id = $2 WHERE id = $1')
+
+/**
+ * Creates the file of a complete, leased upload. Throws 460 and deletes the upload when the bytes do not
+ * match its `sha256`; after any other error the client can retry.
+ * @returns the id of the file, also when it was created before.
+ */
+export async function finishUpload(
+  db: Db,
+  services: UploadServices,
+  request: UploadRequest,
+  upload: StoredUpload,
+  lease: Lease,
+): Promise<string> {
+  if (upload.file_id !== null) return upload.file_id
+  const { partialFiles } = services.storage
+  const complete = await partialFiles.toTempFile(lease.tempName, {
+    length: upload.length,
+    declared: upload.declared_content_type,
+    filename: upload.name,
+  })
+  try {
+    if (upload.sha256 !== null && upload.sha256 !== complete.sha256) {
+      await db.transaction(
+        async (tx) => await deleteUpload(tx, services, await lockLeasedUpload(tx, upload.id, lease)),
+      )
+      throw checksumMismatch(
+        'sha256',
+        'sha256',
+        `The SHA-256 of the received bytes is ${complete.sha256}; the upload was deleted.`,
+      )
+    }
+    const fileId = await storeFile(db, services, request, upload, lease, complete)
+    // The retention task deletes the partial file when this fails.
+    await partialFiles.delete([lease.tempName]).catch(() => {})
+    return fileId
+  } catch (error) {
+    if (error instanceof AlreadyFinished) return error.fileId
+    throw error
+  } finally {
+    await complete.discard()
+  }
+}
+
+async function storeFile(
+  db: Db,
+  services: UploadServices,
+  request: UploadRequest,
+  upload: StoredUpload,
+  lease: Lease,
+  complete: TempFile,
+): Promise<string> {
+  const fileId = newFileId()
+  await services.storage.storeBlob(fileId, complete, () =>
+    db.transaction(async (tx) => {
+      const { project_id: projectId, user_id: ownerId, name, path, visibility, metadata, tags } = upload
+      const { bytes, contentType, sha256 } = complete
+      // The upload may have taken long, so access, lease and quota are checked again.
+      await openWorkspace(tx, request, projectId, { lock: true })
+      await lockLeasedUpload(tx, upload.id, lease)
+      await addFile(tx, services, fileId, {
+        projectId,
+        ownerId,
+        name,
+        path,
+        visibility,
+        metadata,
+        tags,
+        contentType,
+        declaredContentType: upload.declared_content_type,
+        bytes,
+        sha256,
+        expiresAt: upload.file_expires_at,
+      })
+      await tx.sql(setFileId, [upload.id, fileId])
+    }),
+  )
+  return fileId
+}

@@ -1,0 +1,107 @@
+// Receives the bytes of an upload: checks the offset, appends them under the upload's lease, and finishes a
+// complete upload.
+import type { FilePart } from '../../../infra/contract/operation.ts'
+import type { Database, Db } from '../../../infra/database/database.ts'
+import { ApiError, conflict } from '../../../infra/errors.ts'
+import type { PartialFiles } from '../blobs/partial-files.ts'
+import { append } from './append.ts'
+import { parseChecksum } from './checksum.ts'
+import { finishUpload } from './finish-upload.ts'
+import { acquireUploadLease, type Lease } from './lease.ts'
+import {
+  deleteUnclaimedUpload,
+  openUpload,
+  type StoredUpload,
+  type UploadRequest,
+  type UploadServices,
+} from './uploads.ts'
+
+export interface UploadBytes {
+  /** The Upload-Offset header. */
+  offset: number
+  body: FilePart | null
+  /** The Upload-Checksum header. */
+  checksum: string | undefined
+}
+
+/**
+ * Appends the body, and creates the file when the upload is complete. Throws 409 for a wrong offset or while
+ * another request writes to the upload.
+ * @returns the upload after the request.
+ */
+export async function receiveBytes(
+  db: Db,
+  services: UploadServices,
+  request: UploadRequest & { params: { id: string } },
+  { offset, body, checksum }: UploadBytes,
+): Promise<StoredUpload> {
+  const { partialFiles } = services.storage
+  const lease = await acquireUploadLease(db, request.params.id)
+  try {
+    const upload = await openUpload(db, request)
+    if (offset !== upload.offset && offset !== upload.received)
+      throw conflict('offset', `The offset of the upload is ${upload.offset}.`, 'Upload-Offset')
+    await relocateAfterExpiry(partialFiles, upload, lease)
+    const received =
+      body === null
+        ? offset
+        : await append(partialFiles, lease, {
+            ...upload,
+            offset,
+            content: body.content,
+            checksum: parseChecksum(checksum),
+          })
+    if (received < upload.length) return { ...upload, offset: received }
+    return { ...upload, offset: received, file_id: await finishUpload(db, services, request, upload, lease) }
+  } finally {
+    await lease.release()
+  }
+}
+
+export interface FirstBytes extends Omit<UploadBytes, 'offset'> {
+  /** The id of the request. */
+  requestId: string
+  /** Whether the client can find the upload by repeating the request with its Idempotency-Key. */
+  isRepeatable: boolean
+}
+
+/**
+ * Appends the body of the request that has created the upload. The upload stays without bytes when the
+ * checksum does not match. After any other error it is deleted, because the client never learns its id,
+ * unless the request is repeatable.
+ *
+ * Runs on the database itself: the Idempotency-Key of the request covers the creation only.
+ */
+export async function receiveFirstBytes(
+  { database, ...services }: UploadServices & { database: Database },
+  request: UploadRequest,
+  upload: StoredUpload,
+  { requestId, isRepeatable, body, checksum }: FirstBytes,
+): Promise<StoredUpload> {
+  const db = database.forRequest(requestId)
+  const { operation, principal } = request
+  try {
+    const uploadRequest = { operation, principal, params: { id: upload.id } }
+    return await receiveBytes(db, services, uploadRequest, { offset: 0, body, checksum })
+  } catch (error) {
+    if (error instanceof ApiError && error.details.constraint === 'checksum') return upload
+    if (!isRepeatable) await deleteUnclaimedUpload(db, services, upload.id).catch(() => {})
+    throw error
+  }
+}
+
+/**
+ * Continues in a copy of the partial file when the previous lease expired, because its holder may still be
+ * writing to the file. To be called before any other use of the bytes.
+ */
+async function relocateAfterExpiry(
+  partialFiles: PartialFiles,
+  upload: StoredUpload,
+  lease: Lease,
+): Promise<void> {
+  if (!lease.wasExpired || upload.file_id !== null) return
+  const previous = lease.tempName
+  await lease.relocate(await partialFiles.copy(previous, upload.received))
+  // The retention task deletes the file when this fails.
+  await partialFiles.delete([previous]).catch(() => {})
+}
