@@ -1,4 +1,4 @@
-// Documentation coverage: every operation, parameter, property and tag of the published contract has a description.
+// Documentation coverage: every operation, parameter, property and tag has a description.
 // Each test lists the JSON pointers of the places that lack one.
 import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
@@ -57,7 +57,7 @@ const schemas = [
   ...media.flatMap((place) => children(place, 'x-stream-events')),
 ]
 
-/** All properties of a schema, also of the schemas nested in it. References are components, which are listed themselves. */
+/** All properties of a schema and of its nested schemas. References are not followed. */
 function propertiesOf(schema: Place): Place[] {
   const own = children(schema, 'properties')
   const nested = [

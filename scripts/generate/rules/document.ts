@@ -30,7 +30,7 @@ export const documentRules = {
       },
     },
   }),
-  /** Documentation tools leave out a tag that is misspelled in a group, and repeat a tag that is in two groups. */
+  /** Documentation tools omit a misspelled tag and repeat a tag that is in two groups. */
   'tag-groups': () => ({
     Root: {
       enter(root: any, ctx: Context) {
