@@ -6,6 +6,8 @@ import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { docsDocument, docsScript } from '../../services/docs/reference-page.ts'
 import { catalogueHeaders, errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
+import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
+import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
 import { contractWithSamples } from '../../services/docs/openapi-samples.ts'
 import { etagOf, noneMatches } from './etag.ts'
 
@@ -40,6 +42,14 @@ const assets: Record<string, Asset> = {
     make: eventsPage,
   },
 }
+
+const guideAsset = (make: () => string): Asset => ({
+  type: 'text/html; charset=utf-8',
+  headers: { ...docsPageHeaders, ...revalidated },
+  make,
+})
+assets['/docs/guides'] = guideAsset(guidesPage)
+for (const name of guideNames) assets[`/docs/guides/${name}`] = guideAsset(() => guidePage(name))
 
 export function serveDocsAssets(app: FastifyInstance): void {
   for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset)
