@@ -60,7 +60,7 @@ for (const name of guideNames) {
     const blocks = blocksOf(readGuide(name))
     const script = blocks.map(({ language, text }, i) => {
       if (language === 'sh') return `echo '::block ${i}::'\n${text}`
-      if (language === 'ts') writeFileSync(join(folder, fileOf(text)), text)
+      if (language === 'ts' || language === 'js') writeFileSync(join(folder, fileOf(text)), text)
       return ''
     })
     const shell = {
@@ -95,7 +95,7 @@ for (const name of guideNames) {
 
 /** The file of a program: its first line names it in a comment. */
 function fileOf(program: string): string {
-  return /^\/\/ ([\w-]+\.ts)/.exec(program)![1]
+  return /^\/\/ ([\w-]+\.(?:ts|mjs))/.exec(program)![1]
 }
 
 /** The last JSON document of what a block printed. */
