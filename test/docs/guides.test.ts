@@ -59,7 +59,7 @@ for (const name of guideNames) {
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     const blocks = blocksOf(readGuide(name))
     const script = blocks.map(({ language, text }, i) => {
-      if (language === 'sh') return `echo '::block ${i}::'\n${text}`
+      if (language === 'sh') return `printf '\\n::block ${i}::\\n'\n${text}`
       if (language === 'ts' || language === 'js') writeFileSync(join(folder, fileOf(text)), text)
       return ''
     })
