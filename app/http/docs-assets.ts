@@ -5,8 +5,10 @@ import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { docsOpenapiPath, docsScriptPath } from '../../services/docs/reference-page.ts'
-import { cataloguePageHeaders, errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
+import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
 import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
+import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
+import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
 import { etagOf, noneMatches } from './etag.ts'
 
 interface Asset {
@@ -18,23 +20,28 @@ interface Asset {
 /** Caches may store these assets, but must revalidate them. */
 const revalidated = { 'cache-control': 'public, no-cache' }
 
+/** A documentation page: HTML without scripts. */
+const docsPage = (make: () => string): Asset => ({
+  type: 'text/html; charset=utf-8',
+  headers: { ...docsPageHeaders, ...revalidated },
+  make,
+})
+
 const assets: Record<string, Asset> = {
   [docsScriptPath]: {
     type: 'text/javascript; charset=utf-8',
     headers: { 'cache-control': 'public, max-age=31536000, immutable' },
     make: scalarScript,
   },
-  [docsOpenapiPath]: { type: 'application/json; charset=utf-8', headers: revalidated, make: openapiWithSamples },
-  '/docs/errors': {
-    type: 'text/html; charset=utf-8',
-    headers: { ...cataloguePageHeaders, ...revalidated },
-    make: errorsPage,
+  [docsOpenapiPath]: {
+    type: 'application/json; charset=utf-8',
+    headers: revalidated,
+    make: openapiWithSamples,
   },
-  '/docs/events': {
-    type: 'text/html; charset=utf-8',
-    headers: { ...cataloguePageHeaders, ...revalidated },
-    make: eventsPage,
-  },
+  '/docs/errors': docsPage(errorsPage),
+  '/docs/events': docsPage(eventsPage),
+  '/docs/guides': docsPage(guidesPage),
+  ...Object.fromEntries(guideNames.map((name) => [`/docs/guides/${name}`, docsPage(() => guidePage(name))])),
 }
 
 export function serveDocsAssets(app: FastifyInstance): void {

@@ -1,0 +1,114 @@
+// The user guides at /docs/guides: the Markdown files of docs/guides/, rendered as pages without scripts.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Marked, type Tokens } from 'marked'
+import { Html, html } from '../../infra/html/html.ts'
+import { docsPageOf } from './docs-layout.ts'
+
+const folder = join(import.meta.dirname, '../../docs/guides')
+
+/** The guides in the order in which they are listed; each is a file of docs/guides/. */
+export const guideNames = [
+  'quickstart',
+  'authentication',
+  'errors',
+  'pagination',
+  'idempotency',
+  'files',
+  'knowledge-and-chat',
+  'payments',
+  'events-and-webhooks',
+  'typescript-client',
+] as const
+
+interface Guide {
+  name: string
+  title: string
+  /** The first paragraph. */
+  summary: Html
+  body: Html
+}
+
+const rendered = new Map<string, Guide>()
+
+/** Renders a guide once. The guides are files of this project, so their HTML needs no sanitizing. */
+function guideOf(name: string): Guide {
+  let guide = rendered.get(name)
+  if (guide === undefined) {
+    guide = render(name, readFileSync(join(folder, `${name}.md`), 'utf8'))
+    rendered.set(name, guide)
+  }
+  return guide
+}
+
+function render(name: string, markdown: string): Guide {
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth, text }: Tokens.Heading) {
+        const content = this.parser.parseInline(tokens)
+        return `<h${depth} id="${anchorOf(text)}">${content}</h${depth}>\n`
+      },
+      code({ text }: Tokens.Code) {
+        return `${html`<pre tabindex="0">${text}</pre>`}\n`
+      },
+    },
+  })
+  const tokens = marked.lexer(markdown)
+  marked.walkTokens(tokens, (token) => {
+    if (token.type === 'link') token.href = pageOf(token.href)
+  })
+  const title = tokens.find((token) => token.type === 'heading') as Tokens.Heading | undefined
+  const first = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined
+  if (title === undefined || first === undefined)
+    throw new Error(`docs/guides/${name}.md needs a heading and a first paragraph`)
+  return {
+    name,
+    title: title.text,
+    summary: new Html(marked.parseInline(first.raw.trim()) as string),
+    body: new Html(marked.parser(tokens.filter((token) => token !== title))),
+  }
+}
+
+/** A link to another guide's file becomes a link to its page. */
+function pageOf(href: string): string {
+  return href.replace(/^([a-z-]+)\.md(?=#|$)/, '/docs/guides/$1')
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .trim()
+    .replace(/\s+/g, '-')
+}
+
+/** The page of one guide, with links to all others. */
+export function guidePage(name: string): string {
+  const { title, body } = guideOf(name)
+  const others = guideNames.map((other) =>
+    other === name
+      ? html`<li>${title}</li> `
+      : html`<li><a href="/docs/guides/${other}">${guideOf(other).title}</a></li> `,
+  )
+  return docsPageOf({
+    title,
+    body: html`<h1>${title}</h1>
+${body}
+<nav aria-label="Guides"><h2>All guides</h2><ul>${others}</ul></nav>`,
+  })
+}
+
+/** The list of all guides. */
+export function guidesPage(): string {
+  const items = guideNames
+    .map(guideOf)
+    .map(
+      ({ name, title, summary }) =>
+        html`<article><h2><a href="/docs/guides/${name}">${title}</a></h2><p>${summary}</p></article> `,
+    )
+  return docsPageOf({
+    title: 'Guides',
+    body: html`<h1>Guides</h1>
+${items}`,
+  })
+}

@@ -1,0 +1,106 @@
+// The guides: each is served as a page, its commands run as they stand, and their output is what the guide shows.
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { guideNames } from '../../services/docs/guides.ts'
+import { blocksOf, differences, readGuide } from '../support/guides.ts'
+import { startServer } from '../support/server.ts'
+import { startWorkingServer } from '../support/working-server.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const hasCurl = spawnSync('curl', ['--version'], { stdio: 'ignore' }).status === 0
+
+/** The functions that the quickstart defines; the other guides begin with them. */
+const functions = blocksOf(readGuide('quickstart'))[0].text
+
+t.test('every file of docs/guides is in the list of guides', async (t) => {
+  const files = readdirSync(join(root, 'docs/guides')).map((file) => file.replace(/\.md$/, ''))
+  t.same(files.sort(), [...guideNames].sort())
+})
+
+t.test('every guide has 300 to 700 words', async (t) => {
+  for (const name of guideNames) {
+    const words = readGuide(name).split(/\s+/).length
+    t.ok(words >= 300 && words <= 700, `${name}: ${words} words`)
+  }
+})
+
+t.test('every guide is a page that links to the others and loads nothing', async (t) => {
+  const server = await startServer(t)
+  const list = await (await fetch(`${server.url}/docs/guides`)).text()
+  for (const name of guideNames) {
+    t.match(list, `href="/docs/guides/${name}"`)
+    const response = await fetch(`${server.url}/docs/guides/${name}`)
+    t.equal(response.status, 200)
+    t.match(response.headers.get('content-type'), 'text/html')
+    t.match(response.headers.get('content-security-policy'), "default-src 'none'")
+    const page = await response.text()
+    t.match(page, /<h1>[^<]+<\/h1>/)
+    t.notMatch(page, /<script|href="[\w-]+\.md/)
+    for (const [, href] of page.matchAll(/href="(\/[^"#]*)/g)) {
+      const { status } = await fetch(`${server.url}${href}`)
+      t.ok(status < 400, `${name}: ${href} answers ${status}`)
+    }
+  }
+})
+
+for (const name of guideNames) {
+  t.test(`the commands of ${name} print what it shows`, { skip: !hasCurl && 'no curl' }, async (t) => {
+    // Webhooks of the guides go to this machine.
+    const env = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }
+    const server = await startWorkingServer(t, { env })
+    const person = server.admin
+    const folder = t.testdir()
+    mkdirSync(join(folder, 'node_modules/@platform-api'), { recursive: true })
+    symlinkSync(join(root, 'generated/client'), join(folder, 'node_modules/@platform-api/client'))
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    const blocks = blocksOf(readGuide(name))
+    const script = blocks.map(({ language, text }, i) => {
+      if (language === 'sh') return `printf '\\n::block ${i}::\\n'\n${text}`
+      if (language === 'ts' || language === 'js') writeFileSync(join(folder, fileOf(text)), text)
+      return ''
+    })
+    const shell = {
+      ...process.env,
+      API: server.url,
+      KEY: person.key,
+      PLATFORM_URL: server.url,
+      PLATFORM_API_KEY: person.key,
+    }
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${functions}\n${script.join('\n')}`], {
+      cwd: folder,
+      env: shell,
+      maxBuffer: 16 * 1024 * 1024,
+      timeout: 120_000,
+    })
+    const printed = new Map(
+      stdout
+        .split(/^::block (?=\d+::$)/m)
+        .slice(1)
+        .map((part) => {
+          const [number] = /^\d+/.exec(part)!
+          return [Number(number), part.slice(part.indexOf('\n') + 1)] as const
+        }),
+    )
+    for (const [i, { language, line, text }] of blocks.entries()) {
+      if (language !== 'json') continue
+      const output = printed.get(i - 1)?.trim() ?? ''
+      t.same(differences(JSON.parse(text), lastJson(output)), [], `${name}.md:${line}`)
+    }
+  })
+}
+
+/** The file of a program: its first line names it in a comment. */
+function fileOf(program: string): string {
+  return /^\/\/ ([\w-]+\.(?:ts|mjs))/.exec(program)![1]
+}
+
+/** The last JSON document of what a block printed. */
+function lastJson(output: string): unknown {
+  const start = output.search(/[{[](?=[^]*$)/)
+  const lines = output.split('\n').filter((line) => /^[{[]/.test(line))
+  return JSON.parse(lines.at(-1) ?? output.slice(start))
+}
