@@ -189,7 +189,7 @@ export function routeOf(
         start: body,
         serialize: (event, data) => eventText(info, status, event, data as object, validateResponses),
         ping: config.streamPing * 1000,
-        patience: config.streamPatience * 1000,
+        patience: config.streamWriteTimeout * 1000,
       })
       open.add(events)
       events.once('close', () => open.delete(events))

@@ -910,7 +910,7 @@ t.test('settings that cannot be used are named, and their secrets are not repeat
     ['[{"api_key":"sk-canary"', /^AI_UPSTREAMS must be a JSON array\./],
     [{ canary: 1 }, /^AI_UPSTREAMS must be a JSON array\./],
     [['canary'], /^AI_UPSTREAMS\[0\] must be an object/],
-    [[{ ...upstream, canary: 'canary' }], /^AI_UPSTREAMS\[0\] must have no other fields than name, base_url/],
+    [[{ ...upstream, canary: 'canary' }], /^AI_UPSTREAMS\[0\] must have no fields other than name, base_url/],
     [[{ ...upstream, name: '' }], /^AI_UPSTREAMS\[0\]\.name/],
     [[{ ...upstream, name: 'builtin' }], /^AI_UPSTREAMS\[0\]\.name .* reserved/],
     [[{ ...upstream, base_url: 'ftp://canary' }], /^AI_UPSTREAMS\[0\]\.base_url/],

@@ -2,7 +2,7 @@
 // and no answer that fills the memory. An aborted request ends its connection.
 import OpenAI from 'openai'
 import { Agent, fetch as undiciFetch, Response as UndiciResponse } from 'undici'
-import type { UpstreamSettings } from '../../../infra/config/ai-providers.ts'
+import type { ProviderSettings } from '../../../infra/config/ai-providers.ts'
 
 /** Bytes of an answer that says what is wrong; it is read only to tell what kind of error it is. */
 const errorLimit = 64 * 1024
@@ -32,7 +32,7 @@ export function openAgent(): Agent {
   })
 }
 
-export function createClient({ baseUrl, apiKey }: UpstreamSettings, agent: Agent, timeout: number): OpenAI {
+export function createClient({ baseUrl, apiKey }: ProviderSettings, agent: Agent, timeout: number): OpenAI {
   return new OpenAI({
     baseURL: baseUrl,
     // It insists on one.

@@ -7,7 +7,7 @@ import { createClient, openAgent } from './client.ts'
 import { createEmbed, type Embed } from './embedding.ts'
 import { UpstreamError } from './errors.ts'
 import { createHabits } from './quirks.ts'
-import { builtinModel, builtinProvider, type UpstreamSettings } from '../../../infra/config/ai-providers.ts'
+import { builtinModel, builtinProvider, type ProviderSettings } from '../../../infra/config/ai-providers.ts'
 
 export type { CompletionRequest, Piece, Turn } from './completion.ts'
 
@@ -37,7 +37,7 @@ export interface Upstreams {
 
 export type UpstreamsConfig = Pick<
   Config,
-  'aiUpstreams' | 'aiDefaultModel' | 'aiTimeout' | 'aiFirstTokenTimeout' | 'aiIdleTimeout' | 'aiRetries'
+  'aiProviders' | 'aiDefaultModel' | 'aiTimeout' | 'aiFirstTokenTimeout' | 'aiIdleTimeout' | 'aiRetries'
 >
 
 export interface UpstreamsOptions {
@@ -57,7 +57,7 @@ export function createUpstreams(
   let embed: Embed | null = null
   let closed = false
 
-  for (const upstream of config.aiUpstreams) {
+  for (const upstream of config.aiProviders) {
     const client = createClient(upstream, agent, times.whole * 1000)
     const reportOn = (model: string) => (what: string) =>
       onError(new UpstreamError(`The upstream ${upstream.name} failed with the model ${model}: ${what}.`))
@@ -120,6 +120,6 @@ export function createUpstreams(
 }
 
 /** OpenAI's own models take only the newer name, and most other servers only the older. */
-function limitOf({ baseUrl }: UpstreamSettings): 'max_tokens' | 'max_completion_tokens' {
+function limitOf({ baseUrl }: ProviderSettings): 'max_tokens' | 'max_completion_tokens' {
   return /(^|\.)openai\.com$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens'
 }
