@@ -1,5 +1,6 @@
-// The form of an API key: `plat_live_` or `plat_test_`, 32 random bytes in base62 (43 characters) and a checksum of 6, so
-// that a typo is refused without a look-up and leaked keys can be scanned for. Only the SHA-256 is ever stored.
+// The form of an API key: `plat_live_` or `plat_test_`, 32 random bytes in base62 (43 characters) and a
+// checksum of 6, so that a typo is refused without a look-up and leaked keys can be scanned for. Only the
+// SHA-256 is ever stored.
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 

@@ -1,5 +1,5 @@
-// Every error that an answer can be, by name. Nothing else decides a status or a code; what is not one of these is a
-// SERVER_ERROR that says nothing about the inside.
+// Every error that an answer can be, by name. Nothing else decides a status or a code; what is not one of
+// these is a SERVER_ERROR that says nothing about the inside.
 import type { components } from '../generated/types.ts'
 
 /** Those of x-error-codes in the spec. */

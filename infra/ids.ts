@@ -1,4 +1,5 @@
-// Ids: a type prefix and a UUIDv7 in base32 (TypeID 0.3), so that they tell what they name and sort by creation.
+// Ids: a type prefix and a UUIDv7 in base32 (TypeID 0.3), so that they tell what they name and sort by
+// creation.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { TypeID, typeid } from 'typeid-js'
 
@@ -44,7 +45,9 @@ export function newIdAt(prefix: IdPrefix, at: Date): string {
   return TypeID.fromUUIDBytes(prefix, bytes).toString()
 }
 
-/** When an id was made, to the millisecond. Rows keep this as created_at, so that both orders are the same. */
+/**
+ * When an id was made, to the millisecond. Rows keep this as created_at, so that both orders are the same.
+ */
 export function timeOf(id: string): Date {
   // The first ten digits of the suffix are two zero bits and the 48 bits of the time.
   let milliseconds = 0

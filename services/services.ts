@@ -1,4 +1,4 @@
-// Everything a handler may use beside its request, made once and closed once.
+// The composition root: creates every service once and closes them in order.
 import type { ReadingJob } from './ai/knowledge/documents.ts'
 import { createUpstreams, type Upstreams } from './ai/providers/providers.ts'
 import { createWritings, type Writings } from './ai/chat/generation.ts'
@@ -6,14 +6,10 @@ import type { Config } from '../infra/config/config.ts'
 import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
 import { createTail, type Tail } from './events/live-stream.ts'
-import {
-  createJobs,
-  deliveryQueue,
-  documentQueue,
-  gatewayQueue,
-  type Jobs,
-  type Queue,
-} from '../infra/jobs/queue.ts'
+import { createJobQueues, type JobQueues, type Queue, type QueueOptions } from '../infra/jobs/queue.ts'
+import { documentQueue } from './ai/knowledge/worker.ts'
+import { gatewayQueue } from './payments/stripe/worker.ts'
+import { deliveryQueue } from './webhooks/worker.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
 import { createListener, type Listener } from '../infra/database/notifications.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
@@ -24,16 +20,20 @@ import { createPrincipals, type Principals } from './users/authentication.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createEgress, type Egress } from './webhooks/http-client.ts'
 
+/** Every job queue that the services use. */
+export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue]
+
+/** What handlers and background workers use. */
 export interface Services {
   config: Readonly<Config>
   database: Database
   listener: Listener
   principals: Principals
   lastUsed: LastUsed
-  jobs: Jobs
-  /** The deliveries of webhooks that are due. */
+  jobs: JobQueues
+  /** Webhook deliveries to send. */
   deliveries: Queue<DeliveryJob>
-  /** The documents that are to be read. */
+  /** Documents to parse and index. */
   documents: Queue<ReadingJob>
   events: Emitter
   tail: Tail
@@ -41,20 +41,21 @@ export interface Services {
   storage: Storage
   upstreams: Upstreams
   gateways: Gateways
-  /** What the gateway of payments is to do. */
+  /** Calls of the payment gateway to make. */
   gatewayJobs: Queue<GatewayJob>
-  /** The answers that are written here. */
+  /** The AI answers that this process generates. */
   writings: Writings
-  /** What a request may need, each with a check that throws when it is out of reach. */
+  /** The readiness checks. Each throws when its dependency is not available. */
   checks: Record<string, () => Promise<void>>
   close(): Promise<void>
 }
 
 export interface ServicesOptions {
   config: Readonly<Config>
-  /** Where the database is; the embedded one's address where config has none. */
+  /** `config.databaseUrl`, or the URL of the embedded PostgreSQL. */
   databaseUrl: string
   onError?: (error: Error) => void
+  /** Called with every SQL statement, for tests. */
   onStatement?: (text: string) => void
 }
 
@@ -74,7 +75,7 @@ export function createServices({
   const listener = createListener({ db: database, url: databaseUrl, onError })
   const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })
-  const jobs = createJobs({ database, onError })
+  const jobs = createJobQueues({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ReadingJob>(documentQueue)
   const tail = createTail({
@@ -95,7 +96,7 @@ export function createServices({
     config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }),
   )
   const egress = createEgress({ allowed: config.webhookAllowedNetworks })
-  // When everybody above has said what to hear.
+  // After every service above has subscribed to its channels.
   listener.start()
   tail.start()
   return {
@@ -117,7 +118,7 @@ export function createServices({
     writings,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close() {
-      // First what calls into the others, last what they all need.
+      // Services that call others first, the database last.
       await tail.close()
       await writings.close()
       await upstreams.close()

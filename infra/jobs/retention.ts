@@ -1,5 +1,6 @@
-// Data retention: runs the tasks that delete expired rows, in small steps, so that no step is too large for its
-// transaction and a task that fails does not stop the others. One process at a time runs a round, by an advisory lock.
+// Data retention: runs the tasks that delete expired rows, in small steps, so that no step is too large for
+// its transaction and a task that fails does not stop the others. One process at a time runs a round, by an
+// advisory lock.
 import pg from 'pg'
 import type { Database, Db } from '../database/database.ts'
 
@@ -7,8 +8,8 @@ import type { Database, Db } from '../database/database.ts'
 export interface RetentionTask {
   name: string
   /**
-   * Removes some, in its own transaction and in a second or two: a stop waits for it. Where two processes do it at once, or
-   * one dies in it, nothing is lost but time.
+   * Removes some, in its own transaction and in a second or two: a stop waits for it. Where two processes do
+   * it at once, or one dies in it, nothing is lost but time.
    * @returns how many are gone, and whether there is more to do.
    */
   step(db: Db): Promise<{ removed: number; more: boolean }>
@@ -21,7 +22,10 @@ export interface Items<T> {
   remove(tx: Db, item: T): Promise<{ removed: number; more: boolean }>
 }
 
-/** A step of removing items one by one, each in its own transactions: one that fails is told of at the end, and keeps none of the others. */
+/**
+ * A step of removing items one by one, each in its own transactions: one that fails is told of at the end,
+ * and keeps none of the others.
+ */
 export function deleteEach<T>({ list, remove }: Items<T>): RetentionTask['step'] {
   let items: T[] = []
   let after: T | null = null
@@ -56,7 +60,10 @@ export interface RetentionRunOptions {
   onError?: (error: Error) => void
 }
 
-/** One round: a step of each kind, again and again until none has more. @returns how many of each were removed. */
+/**
+ * One round: a step of each kind, again and again until none has more. @returns how many of each were
+ * removed.
+ */
 export async function runRetention(
   db: Database,
   {
@@ -90,7 +97,10 @@ export async function runRetention(
 
 const turn = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS mine'
 
-/** Does the work unless another process is at it. The turn belongs to a connection of its own, and ends with it. */
+/**
+ * Does the work unless another process is at it. The turn belongs to a connection of its own, and ends with
+ * it.
+ */
 async function withAdvisoryLock(db: Database, round: string, work: () => Promise<void>): Promise<void> {
   const connection = new pg.Client(db.pool.options)
   // Whoever takes the turn then does the same work beside this one, which is allowed.
@@ -112,7 +122,9 @@ export interface RetentionOptions {
   round?: string
   /** Milliseconds between two rounds. Default an hour. */
   interval?: number
-  /** Milliseconds before the first, so that servers that are started often runRetention too. Default a minute. */
+  /**
+   * Milliseconds before the first, so that servers that are started often runRetention too. Default a minute.
+   */
   delay?: number
   onError?: (error: Error) => void
 }

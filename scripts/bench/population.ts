@@ -6,6 +6,7 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { newId } from '../../infra/ids.ts'
 import { ADMINISTRATOR, passwordFile } from '../../infra/postgres/cluster.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { jobQueues } from '../../services/services.ts'
 import { insertKey, insertUser, scopesFor } from '../../services/users/users.ts'
 
 export interface Person {
@@ -21,7 +22,7 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   await client.end()
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  await prepareDatabase(url.href)
+  await prepareDatabase(url.href, { queues: jobQueues })
   return url.href
 }
 

@@ -12,6 +12,7 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { clearLeftOver } from '../../infra/postgres/orphan-processes.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { jobQueues } from '../../services/services.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
 
 export interface TestServices {
@@ -62,7 +63,7 @@ async function createTemplate(url: string): Promise<void> {
   await administer(url, `CREATE DATABASE ${TEMPLATE}`)
   const template = new URL(url)
   template.pathname = `/${TEMPLATE}`
-  await prepareDatabase(template.href)
+  await prepareDatabase(template.href, { queues: jobQueues })
   await administer(url, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
 }
 

@@ -124,7 +124,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
           endpoints.map((endpoint, i) => ({
             data: { delivery_id: deliveryIds[i] },
             group: endpoint.id,
-            tier: endpoint.failing ? 'failing' : undefined,
+            lane: endpoint.failing ? 'failing' : undefined,
           })),
         )
       }

@@ -109,12 +109,12 @@ async function start(
   queue: Queue<DeliveryJob>,
   endpointId: string,
   ids: string[],
-  tier?: string,
+  lane?: string,
 ): Promise<void> {
   await tx.sql(restart, [ids])
   await queue.add(
     tx,
-    ids.map((id) => ({ data: { delivery_id: id }, group: endpointId, tier })),
+    ids.map((id) => ({ data: { delivery_id: id }, group: endpointId, lane })),
   )
 }
 

@@ -18,9 +18,9 @@ export interface Outcome {
   attempt: Attempt | null
   /** Null where nothing was sent. */
   request: { url: string; headers: Record<string, string> } | null
-  /** When it is tried again, while it is pending, and as which tier of the queue's. */
+  /** When it is tried again, while it is pending, and as which lane of the queue's. */
   next: Date | null
-  tier: string | undefined
+  lane: string | undefined
   /** Whether the endpoint said that it is gone for good. */
   gone: boolean
 }
@@ -105,7 +105,7 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
   }
 
   async function settle(tx: Db, all: Outcome[]): Promise<void> {
-    const mine = await deliveries.settle(
+    const mine = await deliveries.complete(
       tx,
       all.map(({ job }) => job),
     )
@@ -123,10 +123,10 @@ export function createOutcomes({ database, deliveries, events, onError }: Outcom
     if (again.length > 0) {
       await deliveries.add(
         tx,
-        again.map(({ deliveryId, endpointId, tier, next }) => ({
+        again.map(({ deliveryId, endpointId, lane, next }) => ({
           data: { delivery_id: deliveryId },
           group: endpointId,
-          tier,
+          lane,
           startAfter: next!,
         })),
       )

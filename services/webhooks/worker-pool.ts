@@ -2,17 +2,8 @@
 // that a lane full of it still takes what is quick; only how much of it there may be at once is bounded too, and how much
 // of one owner's.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { Slowness } from './slow-endpoints.ts'
-
-export interface Lane {
-  /** Something may be due. */
-  wake(): void
-  start(): void
-  /** Takes nothing more. What is under way goes on. */
-  stop(): Promise<void>
-  /** When nothing is under way any more. */
-  idle(): Promise<void>
-}
 
 /** Whose work it is, and which of his groups it belongs to. */
 export interface Source {
@@ -29,8 +20,12 @@ export interface Begun {
 export interface LaneOptions<Job> {
   /** Takes at most so many jobs that are due, of all groups but some. */
   take(count: number, except: string[]): Promise<Job[]>
-  /** Begins jobs, save those of owners who have their share of what is slow. @returns what is under way then. */
-  begin(jobs: Job[], hasShare: (owner: string) => boolean): Promise<Begun[]>
+  /**
+   * Starts jobs, except those of owners who have their share of the slow jobs.
+   * @param signal aborts when the jobs must end because of a stop.
+   * @returns the started work.
+   */
+  begin(jobs: Job[], hasShare: (owner: string) => boolean, signal: AbortSignal): Promise<Begun[]>
   /** Common to the lanes that work for the same owners. */
   slowness: Slowness
   /** Jobs under way at once, without those that gave their slot up. */
@@ -39,8 +34,10 @@ export interface LaneOptions<Job> {
   slow: number
   /** Milliseconds after which a job gives its slot up. */
   patience: number
-  /** How often it is looked for jobs even if nothing was said, in ms. */
+  /** Milliseconds between two polls of the queue. */
   interval: number
+  /** Milliseconds that running jobs have to finish after a stop. */
+  drainTimeoutMs: number
   onError: (error: Error) => void
 }
 
@@ -59,73 +56,28 @@ export function createLane<Job>({
   slow,
   patience,
   interval,
+  drainTimeoutMs,
   onError,
-}: LaneOptions<Job>): Lane {
-  const underWay = new Set<Promise<void>>()
+}: LaneOptions<Job>): BackgroundWorker {
   /** How many jobs have a slot, and how many gave theirs up. */
   const count = { quick: 0, slow: 0 }
   /** How many of each owner's gave theirs up. */
   const slowOf = new Map<string, number>()
-  let stopped = false
-  let woken = false
-  let wakeUp = (): void => {}
-  let loop: Promise<void> = Promise.resolve()
+  const loop = new WorkerLoop({ poll, onError, interval, drainTimeoutMs })
+  return loop
 
-  return {
-    wake,
-    start() {
-      loop = run()
-    },
-    async stop() {
-      stopped = true
-      wake()
-      await loop
-    },
-    async idle() {
-      while (underWay.size > 0) await Promise.all(underWay)
-    },
-  }
-
-  function wake(): void {
-    woken = true
-    wakeUp()
-  }
-
-  async function run(): Promise<void> {
-    while (!stopped) {
-      woken = false
-      const free = Math.min(most, slots - count.quick - Math.max(0, count.slow - slow))
-      const began = performance.now()
-      const jobs = free > 0 ? await taken(free) : []
-      if (jobs.length > 0) follow(beginning(jobs), jobs.length)
-      // What waits for others of its kind is passed over each time: at most half of the time is spent with that.
-      if (jobs.length < free && !stopped) await sleep(Math.min(performance.now() - began, interval))
-      if (jobs.length === 0 && !woken && !stopped) await pause(interval)
-    }
-  }
-
-  async function taken(free: number): Promise<Job[]> {
-    try {
-      return await take(free, passedOver())
-    } catch (error) {
-      onError(error as Error)
-      if (!stopped) await pause(interval)
-      return []
-    }
-  }
-
-  function pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds)
-      wakeUp = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+  async function poll(): Promise<boolean> {
+    const free = Math.min(most, slots - count.quick - Math.max(0, count.slow - slow))
+    const startedAt = performance.now()
+    const jobs = free > 0 ? await take(free, passedOver()) : []
+    if (jobs.length > 0) follow(beginning(jobs), jobs.length)
+    // A fetch scans the jobs that it skips. Pausing for as long as the fetch took spends at most half of the time on that.
+    if (jobs.length < free && !loop.isStopping) await sleep(Math.min(performance.now() - startedAt, interval))
+    return jobs.length > 0
   }
 
   async function beginning(jobs: Job[]): Promise<void> {
-    for (const { done, source } of await begin(jobs, hasShare)) follow(done, 1, source)
+    for (const { done, source } of await begin(jobs, hasShare, loop.signal)) follow(done, 1, source)
   }
 
   function hasShare(owner: string): boolean {
@@ -157,16 +109,14 @@ export function createLane<Job>({
       count.quick -= jobs
       count.slow += jobs
       if (source !== null) slowBegins(source)
-      wake()
+      loop.wake()
     }, patience)
-    const tracked: Promise<void> = work.catch(onError).finally(() => {
+    const finished = work.finally(() => {
       clearTimeout(timer)
       count[kind] -= jobs
       if (source !== null && kind === 'slow') slowEnds(source)
       if (source !== null && kind === 'quick') slowness.clear(source.owner, source.group)
-      underWay.delete(tracked)
-      wake()
     })
-    underWay.add(tracked)
+    loop.track(finished)
   }
 }

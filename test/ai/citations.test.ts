@@ -1,7 +1,7 @@
 // extractive-1 as people meet it: what it draws on when nothing is named, what it says before documents are read, where its answers
 // end, and what it quotes of tables.
 import t, { type Test } from 'tap'
-import { startWork } from '../../services/background.ts'
+import { startBackgroundWorkers } from '../../services/background.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { openUpstream } from '../../scripts/bench/model-server.ts'
@@ -10,8 +10,8 @@ import { waitUntil } from '../support/wait.ts'
 const env = { RATE_LIMIT_AI: '1000000' }
 
 async function work(t: Pick<Test, 'teardown'>, { services }: TestServer): Promise<void> {
-  const work = await startWork(services, {
-    sends: true,
+  const work = await startBackgroundWorkers(services, {
+    runJobs: true,
     onError: (error) => {
       throw error
     },

@@ -4,7 +4,8 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { fileExpiryTasks } from '../../services/retention-tasks.ts'
-import { createIngestion, type Ingestion, type IngestionOptions } from '../../services/ai/knowledge/worker.ts'
+import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
+import { createDocumentWorker, type DocumentWorkerOptions } from '../../services/ai/knowledge/worker.ts'
 import type { Reader } from '../../services/ai/knowledge/index-document.ts'
 import { ReadingError } from '../../services/ai/parsing/parse.ts'
 import { waitingDocumentTasks } from '../../services/ai/knowledge/retention.ts'
@@ -45,10 +46,10 @@ const lines: Reader = async ({ path }) => {
 /** Reads documents until the test ends. */
 function reading(
   t: Pick<Test, 'teardown'>,
-  options: Partial<IngestionOptions> = {},
-): Ingestion & { errors: Error[] } {
+  options: Partial<DocumentWorkerOptions> = {},
+): BackgroundWorker & { errors: Error[] } {
   const errors: Error[] = []
-  const ingestion = createIngestion({
+  const worker = createDocumentWorker({
     ...services,
     embed: null,
     maxBytes: 100_000,
@@ -58,9 +59,9 @@ function reading(
     onError: (error) => errors.push(error),
     ...options,
   })
-  ingestion.start()
-  t.teardown(() => ingestion.close())
-  return { ...ingestion, errors }
+  worker.start()
+  t.teardown(() => worker.stop())
+  return Object.assign(worker, { errors })
 }
 
 /** A gate that readings of documents with this name wait at, and how many have come to it. */
@@ -336,7 +337,7 @@ t.test('another text is read anew, and what was there is found until then', asyn
   await added(person, baseId, { text: 'of another', name: 'b' })
   const first = reading(t)
   const ready = await settled(person, document)
-  await first.close()
+  await first.stop()
   const etag = (await person.client.get(at(document))).headers.get('etag')!
 
   t.equal(
@@ -462,7 +463,7 @@ t.test('a document whose readers are lost again and again is given up, and keeps
   const document = await added(person, await base(person), { text: 'deadly' })
   const first = reading(t)
   await settled(person, document)
-  await first.close()
+  await first.stop()
   await person.client.post(`${at(document)}/retry`)
   await database.pool.query(
     `UPDATE pgboss.job SET retry_count = 1, started_on = now(), state = 'retry' WHERE name = 'documents' AND data->>'document_id' = $1`,
@@ -500,10 +501,10 @@ t.test("who takes over another's job is the only one whose outcome counts", asyn
 t.test('a stop gives what is under way back, and another goes on', async (t) => {
   const person = await server.person()
   const gate = gated('interrupted')
-  const first = reading(t, { read: gate.read, grace: 50 })
+  const first = reading(t, { read: gate.read, drainTimeoutMs: 50 })
   const document = await added(person, await base(person), { text: 'interrupted' })
   await waitUntil(() => gate.waiting() === 1)
-  await first.close()
+  await first.stop()
   t.equal((await person.client.get(at(document))).body.status, 'queued')
   t.match(await jobsOf(document.id), [{ retry_count: 0, state: 'created' }])
   reading(t)

@@ -3,15 +3,15 @@
 import t, { type Test } from 'tap'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { openUpstream } from '../../scripts/bench/model-server.ts'
-import { startWork } from '../../services/background.ts'
+import { startBackgroundWorkers } from '../../services/background.ts'
 import { waitUntil } from '../support/wait.ts'
 import { runRetention } from '../support/retention.ts'
 import { chatRetentionTasks, staleAnswerTasks } from '../../services/ai/chat/retention.ts'
 
 async function open(t: Test, env: Record<string, string> = {}): Promise<TestServer> {
   const server = await startServer(t, { env: { RATE_LIMIT_AI: '1000000', ...env } })
-  const work = await startWork(server.services, {
-    sends: true,
+  const work = await startBackgroundWorkers(server.services, {
+    runJobs: true,
     onError: (error) => {
       throw error
     },
@@ -226,7 +226,9 @@ t.test('what time makes superfluous goes', async (t) => {
   const old = new Date(Date.now() - 25 * 3_600_000)
   await prisma.message.updateMany({ data: { createdAt: old } })
   await prisma.message.update({ where: { id: silent.body.id }, data: { status: 'in_progress', beatAt: old } })
-  await runRetention(server.services.database, { tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)] })
+  await runRetention(server.services.database, {
+    tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)],
+  })
   t.equal((await client.get(`/ai/messages/${unstored.body.id}`)).status, 404)
   t.equal((await client.get(`/ai/messages/${kept.body.id}`)).status, 200)
   t.equal((await client.get(`/ai/messages/${silent.body.id}`)).body.status, 'failed')

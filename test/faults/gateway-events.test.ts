@@ -129,7 +129,7 @@ t.test(
       interval: 100,
     })
     worker.start()
-    t.teardown(() => worker.close())
+    t.teardown(() => worker.stop())
     stripe.refundsBecome = 'pending'
     const straight = await server.person()
     let heard = 0

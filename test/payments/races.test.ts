@@ -1,6 +1,6 @@
 // The same thing told, asked or due many times at once counts once: over real HTTP, with as many at a time as there are.
 import t from 'tap'
-import { createBilling } from '../../services/payments/worker.ts'
+import { createPaymentWorker } from '../../services/payments/worker.ts'
 import { moveClock, paymentsNow } from '../../services/payments/clock.ts'
 import { doDue, firstDue } from '../../services/payments/renewals.ts'
 import type { Reply } from '../support/client.ts'
@@ -251,14 +251,14 @@ t.test('what is due is done once, by however many workers', async (t) => {
   await many(10, () => doDue(database, server.services, due))
   const errors: Error[] = []
   const workers = Array.from({ length: 4 }, () =>
-    createBilling({ ...server.services, onError: (error) => errors.push(error), interval: 5 }),
+    createPaymentWorker({ ...server.services, onError: (error) => errors.push(error), interval: 5 }),
   )
   for (const worker of workers) worker.start()
   await Promise.all([
     waitUntil(async () => (await firstDue(database)) === null),
     advance(server, { seconds: 1 }),
   ])
-  await Promise.all(workers.map((worker) => worker.close()))
+  await Promise.all(workers.map((worker) => worker.stop()))
   t.same(errors, [])
   for (const [i, { id }] of begun.entries()) {
     const orders = (await get(`orders?subscription_id=${id}`)).data

@@ -1,7 +1,7 @@
 // Subscriptions in time: they are renewed when they are due, to the millisecond, fail, are tried again, recover and end.
 import t, { type Test } from 'tap'
 import { runRetention } from '../support/retention.ts'
-import { createBilling } from '../../services/payments/worker.ts'
+import { createPaymentWorker } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
 import { unbalanced } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -642,14 +642,14 @@ t.test('servers and workers do what is due by themselves, whatever cannot be don
   )
   await moveClock(database, new Date(Date.parse((await subscriptionNow(good.id)).current_period_end)))
   const errors: Error[] = []
-  const billing = createBilling({
+  const billing = createPaymentWorker({
     ...server.services,
     onError: (error) => errors.push(error),
     interval: 10,
-    rest: 1_000,
+    retryDelayMs: 1_000,
   })
   billing.start()
-  t.teardown(() => billing.close())
+  t.teardown(() => billing.stop())
   await waitUntil(async () => (await ordersOf(good.id)).length === 2, 'the renewal')
   t.equal((await get(`checkout/${session.session}`)).status, 'expired', 'what was due first was done first')
   t.match(errors[0].message, `the subscription ${bad.id}, due at `)
@@ -660,7 +660,7 @@ t.test('servers and workers do what is due by themselves, whatever cannot be don
   await waitUntil(() => errors.length > told, 'the next try')
   await database.pool.query("UPDATE subscriptions SET gateway = 'sandbox' WHERE id = $1", [bad.id])
   await waitUntil(async () => (await ordersOf(bad.id)).length === 2, 'the renewal of the other')
-  await billing.close()
+  await billing.stop()
   for (const { id } of [good, bad]) await cancel(id, { at_period_end: false })
 })
 

@@ -278,7 +278,7 @@ t.test('after three days of failures a job is given up', async (t) => {
   stripe.heal()
   t.ok(
     server.errors.some(
-      ({ message }) => message === `the refund of ${wanted.id} has failed 11 times and is given up`,
+      ({ message }) => message === `the task refund of ${wanted.id} failed 11 times and is abandoned`,
     ),
   )
   t.same(await rows("SELECT 1 FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1", wanted.id), [])

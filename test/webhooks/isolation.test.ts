@@ -1,7 +1,7 @@
 // Endpoints do not wait for each other: whoever never answers, answers slowly or always fails takes no slot of the others
 // for long, however much waits for it. Nor do owners, however many endpoints of theirs are slow.
 import t, { type Test } from 'tap'
-import { deliveryQueue } from '../../infra/jobs/queue.ts'
+import { deliveryQueue } from '../../services/webhooks/worker.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
@@ -218,7 +218,7 @@ t.test('ten thousand deliveries that wait before the others cost little', async 
   t.comment(`100 deliveries behind 10,000: ${await pass(server, good)} ms`)
   const began = performance.now()
   for (let i = 0; i < 10; i++)
-    t.same(await deliveries.take(concurrency), [], 'nothing more of a group that has its share')
+    t.same(await deliveries.fetch(concurrency), [], 'nothing more of a group that has its share')
   const each = (performance.now() - began) / 10
   t.comment(`a look past 10,000: ${each.toFixed(1)} ms`)
   t.ok(each < 500)

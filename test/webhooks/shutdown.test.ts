@@ -201,7 +201,7 @@ t.test('a database that is away for a while costs no second delivery', async (t)
 t.test('what a dead sender had taken is sent by another', async (t) => {
   const endpoint = await makeEndpoint(t, admin, quiet)
   const { id } = await sendTest(admin, endpoint)
-  const [job] = await server.services.deliveries.take(10)
+  const [job] = await server.services.deliveries.fetch(10)
   t.equal(job.data.delivery_id, id)
   await database.sql(statement("UPDATE pgboss.job SET started_on = now() - interval '31 seconds'"), [])
   // Looked after every 5 s.
@@ -211,7 +211,7 @@ t.test('what a dead sender had taken is sent by another', async (t) => {
   t.comment(`an expired job was sent after ${Date.now() - began} ms`)
   await database.transaction(async (tx) =>
     t.same(
-      [...(await server.services.deliveries.settle(tx, [job]))],
+      [...(await server.services.deliveries.complete(tx, [job]))],
       [],
       "and is not the dead one's any more",
     ),

@@ -112,7 +112,7 @@ export async function indexDocument(
   const signal = AbortSignal.any([stop, lost.signal])
   // Whoever else has the job by now reads it.
   const heart = setInterval(() => {
-    documents.beat([job]).then((held) => {
+    documents.heartbeat([job]).then((held) => {
       if (!held.has(job.id)) lost.abort()
     }, onError)
   }, beats)
@@ -241,7 +241,7 @@ export async function indexDocument(
 
   /** Ends the job; last of all, since the queue waits for whoever does. Where it is somebody else's by now nothing is done. */
   async function settle(tx: Db): Promise<void> {
-    if (!(await documents.settle(tx, [job])).has(job.id)) throw new Lost("the job is somebody else's")
+    if (!(await documents.complete(tx, [job])).has(job.id)) throw new Lost("the job is somebody else's")
   }
 
   /** Tried again for a while where the database gives up, such as behind another document of the knowledge base. */
