@@ -1,6 +1,6 @@
 // Purges projects that were deleted 30 days ago, with everything in them. Payments survive and move to their
 // owner.
-import { removal } from '../infra/database/batch-delete.ts'
+import { deleteStatement } from '../infra/database/batch-delete.ts'
 import { type Db } from '../infra/database/database.ts'
 import { statement } from '../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
@@ -28,7 +28,7 @@ const expiredProjects = statement<ExpiredProject>(`
 const lockProject = statement<{ id: string }>(
   `SELECT id FROM projects WHERE id = $1 AND ${isExpired} FOR UPDATE SKIP LOCKED`,
 )
-const filesOfProject = removal('files', 'SELECT id FROM files WHERE space_id = $1 LIMIT $2')
+const filesOfProject = deleteStatement('files', 'SELECT id FROM files WHERE space_id = $1 LIMIT $2')
 const deleteUsage = statement('DELETE FROM storage_usage WHERE space_id = $1')
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 

@@ -1,5 +1,5 @@
 // The retention tasks of all domains, in the order in which they run.
-import { removing } from '../infra/database/batch-delete.ts'
+import { deleteBatchStep } from '../infra/database/batch-delete.ts'
 import type { RetentionTask } from '../infra/jobs/retention.ts'
 import { removeDocumentsOf } from './ai/knowledge/documents.ts'
 import { eventRetentionTasks } from './events/retention.ts'
@@ -25,7 +25,7 @@ export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {
     ...projectRetentionTasks(),
     {
       name: 'answers',
-      step: removing('idempotency_records', oldIdempotencyRecords, idempotencyRecordsPerStep, {
+      step: deleteBatchStep('idempotency_records', oldIdempotencyRecords, idempotencyRecordsPerStep, {
         key: 'ctid',
       }),
     },

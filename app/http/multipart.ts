@@ -153,7 +153,7 @@ function declared(type: string | undefined): string | null {
 }
 
 function unknown(field: string): ApiError {
-  return invalidField(field, 'additionalProperties', `${field} is not known`)
+  return invalidField(field, 'additionalProperties', `Unknown field: ${field}`)
 }
 
 /** Whatever the parser says: the client sent no form. */
@@ -163,7 +163,7 @@ function asFormError(error: unknown): unknown {
   if (/^FST_(PARTS|FIELDS|FILES)_LIMIT$/.test(code))
     return invalidField('body', 'max_parts', `A form has at most ${limits.fields} fields and one file.`)
   if (code === 'FST_PROTO_VIOLATION')
-    return invalidField('body', 'additionalProperties', 'A part has a name that is not known.')
+    return invalidField('body', 'additionalProperties', 'The form has a part with an unknown name.')
   if (code === 'FST_INVALID_JSON_FIELD_ERROR')
     return invalidField('body', 'type', 'A part that is declared to be JSON is none.')
   if (/boundary/i.test(message)) return invalidField('Content-Type', 'boundary', 'The form has no boundary.')

@@ -1,7 +1,7 @@
 // What tus 1.0.0 asks of every request and answer of resumable uploads, refusals too, before their operations are asked.
 import type { IncomingMessage, Server } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { invalidHeader, otherVersion, unsupportedMediaType } from '../../infra/errors.ts'
+import { invalidHeader, tusVersionMismatch, unsupportedMediaType } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { tusVersion } from '../../services/storage/uploads/tus.ts'
 import { operationsAt } from './operations-by-path.ts'
@@ -37,7 +37,7 @@ export function requireTus(
   const said = headers['tus-resumable']
   // Who only asks or gives up may do without.
   if (said === undefined ? operation!.body !== null : said !== tusVersion)
-    return done(otherVersion(tusVersion))
+    return done(tusVersionMismatch(tusVersion))
   if (operation!.id === 'appendUpload' && headers['content-type'] === undefined)
     return done(unsupportedMediaType(operation!.body!.contentTypes))
   if (operation!.id === 'createUpload') {

@@ -1,5 +1,5 @@
-// Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot statements),
-// and transactions in which both use the same connection.
+// Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot
+// statements), and transactions in which both use the same connection.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
 import { PrismaPg } from '@prisma/adapter-pg'
@@ -282,7 +282,10 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Errors of transactions that are known to have been rolled back. */
 const rolledBack = new WeakSet<object>()
 
-/** Whether the transaction that failed with this error surely changed nothing. Unknown when COMMIT got no answer. */
+/**
+ * Whether the transaction that failed with this error surely changed nothing. Unknown when COMMIT got no
+ * answer.
+ */
 export function wasRolledBack(error: unknown): boolean {
   return rolledBack.has(error as object)
 }
@@ -292,7 +295,10 @@ function recordOutcome(error: unknown, { connection }: Slot): unknown {
   return error
 }
 
-/** Takes `options` out of the URL: they come before the options that this module needs, so that the latter win. */
+/**
+ * Takes `options` out of the URL: they come before the options that this module needs, so that the latter
+ * win.
+ */
 function splitOptions(url: string): { connectionString: string; options: string } {
   const parsed = new URL(url)
   const options = parsed.searchParams.get('options') ?? ''

@@ -1,5 +1,6 @@
-// Hears what the database tells at its commits: one connection for every channel of a process, made again whenever it is
-// lost or silent. What is told meanwhile is lost, so whoever listens learns when that begins and when it ends.
+// Hears what the database tells at its commits: one connection for every channel of a process, made again
+// whenever it is lost or silent. What is told meanwhile is lost, so whoever listens learns when that begins
+// and when it ends.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,15 +9,18 @@ import { statement } from './statements.ts'
 
 export interface Listener {
   /**
-   * Calls `hear` with the payload of every notification on the channel, in the order of the commits. It does its work before
-   * it returns; what it throws is reported and stops nothing. To be called before start.
+   * Calls `hear` with the payload of every notification on the channel, in the order of the commits. It does
+   * its work before it returns; what it throws is reported and stops nothing. To be called before start.
    */
   on(channel: string, hear: (payload: string) => void): void
-  /** Calls `changed` when notifications begin to be heard, and when they end to be: until the next beginning they are lost. */
+  /**
+   * Calls `changed` when notifications begin to be heard, and when they end to be: until the next beginning
+   * they are lost.
+   */
   onState(changed: (listening: boolean) => void): void
   /**
-   * After a commit: waits until every other listener of the database has heard what it told, or has been silent for so long
-   * that it knows itself not to be listening.
+   * After a commit: waits until every other listener of the database has heard what it told, or has been
+   * silent for so long that it knows itself not to be listening.
    */
   settle(): Promise<void>
   readonly listening: boolean
@@ -33,7 +37,8 @@ export interface ListenerOptions {
   heartbeat?: number
 }
 
-// The name is given by the connection that listens, when it does: an address may name all of its connections otherwise.
+// The name is given by the connection that listens, when it does: an address may name all of its connections
+// otherwise.
 const introduce = "SET application_name = 'platform listener'"
 const otherListeners = statement<{ pid: number }>(`
   SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'platform listener' AND pid <> $1`)
@@ -94,7 +99,10 @@ export function createListener({
     channels.set(channel, [...(channels.get(channel) ?? []), hear])
   }
 
-  /** Notifications come in the order of their commits: who has heard the barrier has heard of every change before it. */
+  /**
+   * Notifications come in the order of their commits: who has heard the barrier has heard of every change
+   * before it.
+   */
   async function settle(): Promise<void> {
     const others = new Set((await db.sql(otherListeners, [pid])).map((other) => String(other.pid)))
     if (others.size === 0) return

@@ -17,7 +17,10 @@ export function offsetOf({ page, limit }: PageQuery): number {
   return (page - 1) * limit
 }
 
-/** The same for Prisma: skip, take and the order, ties broken by id. `columns` are the sort keys' names in the model. */
+/**
+ * The same for Prisma: skip, take and the order, ties broken by id. `columns` are the sort keys' names in the
+ * model.
+ */
 export function pageArgs<Sort extends string>(
   query: PageQuery & { sort: Sort; order: 'asc' | 'desc' },
   columns: Record<Sort, string>,
@@ -34,8 +37,8 @@ export function pageOf<Item>(data: Item[], total: number, { page, limit }: PageQ
 }
 
 /**
- * A page of rows that carry the `total` beside them. A page past the end is one row with nothing but the total,
- * so that the total needs no statement of its own.
+ * A page of rows that carry the `total` beside them. A page past the end is one row with nothing but the
+ * total, so that the total needs no statement of its own.
  */
 export function pageOfRows<Item extends { id: string }>(
   rows: Array<Item & { total: number }>,
@@ -63,7 +66,10 @@ export interface Listing {
   searches?: boolean
 }
 
-/** No list returns more items than this; a constant LIMIT lets PostgreSQL plan a prepared statement for few rows. */
+/**
+ * No list returns more items than this; a constant LIMIT lets PostgreSQL plan a prepared statement for few
+ * rows.
+ */
 const maxLimit = 100
 
 /** One page of a list with the total number of items, in one statement. */
@@ -88,7 +94,9 @@ export async function listPage<Item extends { id: string }>(
   return pageOfRows(await db.sql(statementOf<Item & { total: number }>(text, { searches }), values), query)
 }
 
-/** Text in which LIKE finds nothing but letters. Prisma's `contains` wants it too: it escapes nothing itself. */
+/**
+ * Text in which LIKE finds nothing but letters. Prisma's `contains` wants it too: it escapes nothing itself.
+ */
 export function literal(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }

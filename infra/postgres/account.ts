@@ -1,5 +1,5 @@
-// Decides which operating system account runs PostgreSQL, which refuses to run as root. Started by root, it runs as an
-// unprivileged account that owns nothing but the database folder.
+// Decides which operating system account runs PostgreSQL, which refuses to run as root. Started by root, it
+// runs as an unprivileged account that owns nothing but the database folder.
 import { execFileSync, type SpawnOptions } from 'node:child_process'
 import { accessSync, chownSync, constants, existsSync, statSync, type Stats } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -73,8 +73,9 @@ function maySearch(folder: Stats, uid: number, gid: number): boolean {
 }
 
 /**
- * Below a closed folder, such as /root, the account keeps root's right to pass through it and nothing else of root.
- * no_setuid_fixup makes access(2), with which PostgreSQL looks for its own binary, count that right too.
+ * Below a closed folder, such as /root, the account keeps root's right to pass through it and nothing else of
+ * root. no_setuid_fixup makes access(2), with which PostgreSQL looks for its own binary, count that right
+ * too.
  */
 function throughClosed(closed: string, uid: number, gid: number): Account['run'] {
   const setpriv = onPath('setpriv')

@@ -1,5 +1,5 @@
-// Finds the PostgreSQL binaries in this platform's npm package and creates the library links that an npm archive
-// cannot carry, because npm may have refused the package's own install script.
+// Finds the PostgreSQL binaries in this platform's npm package and creates the library links that an npm
+// archive cannot carry, because npm may have refused the package's own install script.
 import { accessSync, chmodSync, constants, existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'

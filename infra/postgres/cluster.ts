@@ -1,4 +1,5 @@
-// Owns the files of the embedded database: creates the folder whole or not at all, keeps its password, and names damage.
+// Owns the files of the embedded database: creates the folder whole or not at all, keeps its password, and
+// names damage.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
@@ -32,7 +33,9 @@ export interface ClusterOptions {
   onProgress: (message: string) => void
 }
 
-/** The administrator, who owns nothing of the application's; the application itself connects as `platform`. */
+/**
+ * The administrator, who owns nothing of the application's; the application itself connects as `platform`.
+ */
 export const ADMINISTRATOR = 'postgres'
 
 const UNFINISHED = 'unfinished-'
@@ -52,7 +55,10 @@ export function damaged(folder: string, what: string): EmbeddedPostgresError {
   )
 }
 
-/** Makes sure, under the lock of the data folder, that a whole database folder of the right version is in place. */
+/**
+ * Makes sure, under the lock of the data folder, that a whole database folder of the right version is in
+ * place.
+ */
 export async function prepareCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir, binaries } = options
   removeUnfinished(dataDir)
@@ -94,7 +100,9 @@ function checkVersion(folder: string, major: string): void {
   )
 }
 
-/** A start that was killed leaves its half-made folder behind; a stubborn one may stay until the next start. */
+/**
+ * A start that was killed leaves its half-made folder behind; a stubborn one may stay until the next start.
+ */
 function removeUnfinished(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     if (!name.startsWith(UNFINISHED)) continue

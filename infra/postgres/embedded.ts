@@ -1,5 +1,5 @@
-// Owns the embedded database: one server at a time runs real PostgreSQL on a data folder, and keeps it running until
-// stop(). Two servers never both run it; whoever comes second refuses or attaches.
+// Owns the embedded database: one server at a time runs real PostgreSQL on a data folder, and keeps it
+// running until stop(). Two servers never both run it; whoever comes second refuses or attaches.
 import { randomInt } from 'node:crypto'
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -38,7 +38,10 @@ const DATABASE = 'platform'
 const ATTACH_LIMIT_MS = 60_000
 const PORT_ATTEMPTS = 10
 
-/** Below the range from which operating systems take the ports of outgoing connections, so that a restarted database finds its port free. */
+/**
+ * Below the range from which operating systems take the ports of outgoing connections, so that a restarted
+ * database finds its port free.
+ */
 const PORTS = { from: 20_000, to: 32_000 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {

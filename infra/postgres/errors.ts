@@ -1,4 +1,5 @@
-// Owns the one error of the embedded database: a single sentence that tells an operator what is wrong and what to do.
+// Owns the one error of the embedded database: a single sentence that tells an operator what is wrong and
+// what to do.
 
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'

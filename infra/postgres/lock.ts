@@ -1,5 +1,5 @@
-// Owns the lock of a data folder. SQLite's file lock is the operating system's own: it ends with the process, however
-// the process ends, and a reused process id means nothing to it.
+// Owns the lock of a data folder. SQLite's file lock is the operating system's own: it ends with the process,
+// however the process ends, and a reused process id means nothing to it.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { EmbeddedPostgresError, reasonOf } from './errors.ts'
@@ -15,7 +15,8 @@ export function lockFolder(folder: string): (() => void) | null {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(path)
-    // Exclusive from the start, two that come together could each hold the read lock that the other waits for.
+    // Exclusive from the start, two that come together could each hold the read lock that the other waits
+    // for.
     lock.exec('BEGIN IMMEDIATE')
   } catch (error) {
     lock?.close()

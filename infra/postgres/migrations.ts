@@ -1,5 +1,6 @@
-// Owns the database's schema history: applies prisma/migrations in order and records each as `prisma migrate deploy`
-// would. A migration and its record are one transaction, so a start that is killed leaves nothing for a hand to mend.
+// Owns the database's schema history: applies prisma/migrations in order and records each as `prisma migrate
+// deploy` would. A migration and its record are one transaction, so a start that is killed leaves nothing for
+// a hand to mend.
 import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,12 +34,16 @@ const DEFAULT_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.m
 /** Any number will do that nothing else uses as an advisory lock, Prisma's own 72707369 included. */
 const LOCK = 7_311_903_265
 
-/** A migration that waits longer for a table fails and is tried again at the next start, instead of holding up every query behind it. */
+/**
+ * A migration that waits longer for a table fails and is tried again at the next start, instead of holding up
+ * every query behind it.
+ */
 const LOCK_TIMEOUT = '30s'
 
 /**
- * The first line of a migration that PostgreSQL refuses to run in a transaction (`CREATE INDEX CONCURRENTLY`). It holds
- * one statement that may run twice (`IF NOT EXISTS`), since it may be killed between its end and its record.
+ * The first line of a migration that PostgreSQL refuses to run in a transaction (`CREATE INDEX
+ * CONCURRENTLY`). It holds one statement that may run twice (`IF NOT EXISTS`), since it may be killed between
+ * its end and its record.
  */
 const OUTSIDE_TRANSACTION = '-- outside a transaction'
 
@@ -115,7 +120,9 @@ async function connect(url: string): Promise<pg.Client> {
   }
 }
 
-/** The migrations that are not applied yet, once it is certain that those applied are the ones in the folder. */
+/**
+ * The migrations that are not applied yet, once it is certain that those applied are the ones in the folder.
+ */
 async function pending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
   const applied = new Map((await readHistory(client)).map((row) => [row.migration_name, row]))
   return migrations.filter((migration) => {
@@ -156,7 +163,10 @@ function checksum(script: string): string {
   return createHash('sha256').update(script).digest('hex')
 }
 
-/** Asks again and again rather than waiting inside a statement, whose snapshot would hold up a concurrent index build. */
+/**
+ * Asks again and again rather than waiting inside a statement, whose snapshot would hold up a concurrent
+ * index build.
+ */
 async function takeLock(client: pg.Client, onProgress: (message: string) => void): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const { rows } = await client.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`)

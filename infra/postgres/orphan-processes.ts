@@ -1,5 +1,6 @@
-// Clears the data folder of PostgreSQL processes that a killed server left behind. A process counts by what it is (a
-// postgres that runs in this folder), never by a process id in a file, which may belong to anybody by now.
+// Clears the data folder of PostgreSQL processes that a killed server left behind. A process counts by what
+// it is (a postgres that runs in this folder), never by a process id in a file, which may belong to anybody
+// by now.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -11,7 +12,9 @@ interface Found {
   binary: string
 }
 
-/** How long a fast and then an immediate shutdown may take, in milliseconds, before the next harder signal. */
+/**
+ * How long a fast and then an immediate shutdown may take, in milliseconds, before the next harder signal.
+ */
 const PATIENCE: [NodeJS.Signals, number][] = [
   ['SIGINT', 15_000],
   ['SIGQUIT', 5_000],
@@ -56,7 +59,9 @@ async function end(pid: number, folder: string, noted: number | undefined): Prom
   )
 }
 
-/** Backends leave by themselves once their postmaster is gone; a busy one is ended, which recovery makes good. */
+/**
+ * Backends leave by themselves once their postmaster is gone; a busy one is ended, which recovery makes good.
+ */
 async function endOrphans(folder: string, noted: number | undefined): Promise<void> {
   const leaving = Date.now() + 1_000
   for (;;) {
@@ -87,7 +92,9 @@ function processesIn(folder: string, noted: number | undefined): Found[] {
   return fromPs(folder, noted)
 }
 
-/** PostgreSQL's processes all work in their data folder, and /proc tells the folder and the binary of each. */
+/**
+ * PostgreSQL's processes all work in their data folder, and /proc tells the folder and the binary of each.
+ */
 function fromProc(folder: string): Found[] {
   const place = realpath(folder)
   const found: Found[] = []

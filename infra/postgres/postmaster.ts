@@ -1,5 +1,5 @@
-// Runs one postmaster: starts it in a session of its own, so that Ctrl-C at the terminal leaves it to the server to
-// stop it after draining, says when it answers, and ends it with a fast shutdown.
+// Runs one postmaster: starts it in a session of its own, so that Ctrl-C at the terminal leaves it to the
+// server to stop it after draining, says when it answers, and ends it with a fast shutdown.
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

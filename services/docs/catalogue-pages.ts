@@ -1,6 +1,6 @@
 // The catalogues beside the reference page: every code of errors and every type of event, each on a page that needs no script and fits a phone.
 import { catalogue, type ErrorCodeInfo, type EventInfo } from './openapi-samples.ts'
-import { html, htmlDocument, policyOf, type Html } from '../../infra/html/html.ts'
+import { html, htmlDocument, contentSecurityPolicy, type Html } from '../../infra/html/html.ts'
 
 const style = `
 :root { color-scheme: light dark; --ground: #fff; --text: #1b1f27; --soft: #59606e; --line: #dfe3e9; --code: #f3f5f8; --accent: #1d4ed8 }
@@ -31,7 +31,7 @@ summary { cursor: pointer; color: var(--accent); padding: .5rem 0 }
 `
 
 export const catalogueHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': policyOf(style, "'none'"),
+  'content-security-policy': contentSecurityPolicy(style, "'none'"),
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
 }

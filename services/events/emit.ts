@@ -6,7 +6,7 @@ import { type Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
-import { hold } from '../../infra/validation/response-check.ts'
+import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { isFailingSql } from './failing-endpoints.ts'
 import { ofSpace } from './log.ts'
 
@@ -86,7 +86,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         throw new Error(`${type} does not say whose it is`)
       const owner = projectId === null && !common ? userId! : null
       if (strict)
-        hold(`the event ${type}`, info.payload, {
+        assertMatchesSchema(`the event ${type}`, info.payload, {
           id,
           type,
           created_at: at.toISOString(),

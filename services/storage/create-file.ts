@@ -1,7 +1,7 @@
 // Makes a file of what is uploaded: read to its end within what the space has room for, kept, and then there as a whole.
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { overQuota, payloadTooLarge } from '../../infra/errors.ts'
+import { quotaExceeded, payloadTooLarge } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -47,7 +47,7 @@ export async function receiveFile(
   return await storage.incoming.receive(file, {
     maxBytes: Math.max(0, room),
     name,
-    tooLarge: () => (left < maxBytes ? overQuota(quota) : payloadTooLarge(room)),
+    tooLarge: () => (left < maxBytes ? quotaExceeded(quota) : payloadTooLarge(room)),
   })
 }
 

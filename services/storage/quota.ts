@@ -2,7 +2,7 @@
 import { openProject } from '../projects/access.ts'
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { invalidField, overQuota } from '../../infra/errors.ts'
+import { invalidField, quotaExceeded } from '../../infra/errors.ts'
 import { requireOwnSpace } from '../projects/resource-access.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -37,7 +37,7 @@ export async function addFile(
   const { projectId, ownerId } = fields
   const file = await insertFile(tx, id, fields)
   const quota = quotaOf(config, projectId)
-  if ((await usageOf(tx, projectId ?? ownerId)).bytes > quota) throw overQuota(quota)
+  if ((await usageOf(tx, projectId ?? ownerId)).bytes > quota) throw quotaExceeded(quota)
   await events.emit(tx, 'file.created', file, { userId: ownerId })
   return file
 }

@@ -4,7 +4,7 @@ import { type Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
-import { removing } from '../../infra/database/batch-delete.ts'
+import { deleteBatchStep } from '../../infra/database/batch-delete.ts'
 import { isOurs } from './blobs/blob-store.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
@@ -58,7 +58,7 @@ export function storageRetentionTasks(
   const sweep = createSweep(storage)
   let next = 0
   return [
-    { name: 'files of deleted users', step: removing('files', ofDeletedUsers, most.orphaned) },
+    { name: 'files of deleted users', step: deleteBatchStep('files', ofDeletedUsers, most.orphaned) },
     {
       name: 'orphans',
       async step(db) {

@@ -7,7 +7,7 @@ import { violatedConstraint } from '../../infra/database/errors.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { conflict } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { digestOf, newSecret, startOf, type KeyMode } from '../../infra/api-key-format.ts'
+import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 
 export type Scope = components['schemas']['Scope']
 export type User = components['schemas']['User']
@@ -142,7 +142,7 @@ export async function insertKey(
       projectIds: projectIds ?? [],
       allProjects: projectIds === null,
       expiresAt,
-      start: startOf(secret),
+      start: keyPrefix(secret),
       digest: Buffer.from(digestOf(secret), 'hex'),
       createdAt: timeOf(id),
     },

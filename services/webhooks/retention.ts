@@ -1,5 +1,5 @@
 // Webhook retention: deletes the deliveries of deleted endpoints, and then the endpoints.
-import { removal } from '../../infra/database/batch-delete.ts'
+import { deleteStatement } from '../../infra/database/batch-delete.ts'
 import { type Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
@@ -11,7 +11,7 @@ export function webhookRetentionTasks(): RetentionTask[] {
   return [{ name: 'deliveries', step: (db) => db.transaction(removeDeliveries) }]
 }
 
-const deliveriesOfDeleted = removal(
+const deliveriesOfDeleted = deleteStatement(
   'webhook_deliveries',
   `
   SELECT d.id FROM webhook_endpoints w CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE endpoint_id = w.id LIMIT $1) d

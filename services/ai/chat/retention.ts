@@ -1,7 +1,7 @@
 // What is left over of chats: answers whose process died, those that were asked for without a session, the sessions of deleted
 // users, and what keys used long ago.
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
-import { removing } from '../../../infra/database/batch-delete.ts'
+import { deleteBatchStep } from '../../../infra/database/batch-delete.ts'
 import { endSilent, type EndingServices } from './finish-answer.ts'
 
 /** What is done at once. */
@@ -28,8 +28,11 @@ export function staleAnswerTasks({ events, upstreams }: EndingServices): Retenti
 
 export function chatRetentionTasks(): RetentionTask[] {
   return [
-    { name: 'answers without a session', step: removing('ai_messages', unstored, most.messages) },
-    { name: 'sessions of deleted users', step: removing('ai_sessions', ofDeletedUsers, most.sessions) },
-    { name: 'usage of long ago', step: removing('ai_usage', longAgo, most.days, { key: 'ctid' }) },
+    { name: 'answers without a session', step: deleteBatchStep('ai_messages', unstored, most.messages) },
+    {
+      name: 'sessions of deleted users',
+      step: deleteBatchStep('ai_sessions', ofDeletedUsers, most.sessions),
+    },
+    { name: 'usage of long ago', step: deleteBatchStep('ai_usage', longAgo, most.days, { key: 'ctid' }) },
   ]
 }

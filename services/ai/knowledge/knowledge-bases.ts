@@ -7,7 +7,7 @@ import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { removal } from '../../../infra/database/batch-delete.ts'
+import { deleteStatement } from '../../../infra/database/batch-delete.ts'
 import { accessColumns, requireAccess, type InSpace } from '../../projects/resource-access.ts'
 
 export type KnowledgeBase = components['schemas']['KnowledgeBase']
@@ -167,7 +167,7 @@ const fewOf = (documents: string): string => `
   WHERE before < ${most.chunks}`
 
 const ofBase = 'SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1'
-const removeSome = removal('documents', fewOf(ofBase))
+const removeSome = deleteStatement('documents', fewOf(ofBase))
 const removeMany = statement<{ n: number }>(`
   WITH few AS MATERIALIZED (${fewOf(ofBase)}), gone AS (
     DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM few))
@@ -180,7 +180,7 @@ export async function thinOut(db: Db, id: string): Promise<void> {
   while ((await db.sql(removeMany, [id]))[0].n > 0) continue
 }
 
-/** A step of removing a knowledge base. @returns whether there may be more. */
+/** A step of deleteBatchStep a knowledge base. @returns whether there may be more. */
 export async function removeDocumentsOfBase(db: Db, id: string): Promise<boolean> {
   return (await db.sql(removeSome, [id]))[0].n > 0
 }
@@ -190,14 +190,14 @@ export async function removeKnowledge(tx: Db, id: string): Promise<void> {
   await tx.sql(remove, [id])
 }
 
-const removeOfProject = removal(
+const removeOfProject = deleteStatement(
   'documents',
   fewOf(
     'SELECT d.id, d.chunk_count FROM knowledge_bases k JOIN documents d ON d.knowledge_base_id = k.id WHERE k.project_id = $1',
   ),
 )
 
-/** A step of removing a project. @returns whether there may be more. */
+/** A step of deleteBatchStep a project. @returns whether there may be more. */
 export async function removeDocumentsOfProject(tx: Db, projectId: string): Promise<boolean> {
   return (await tx.sql(removeOfProject, [projectId]))[0].n > 0
 }

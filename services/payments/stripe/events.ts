@@ -4,7 +4,7 @@ import { type Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
-import { removing } from '../../../infra/database/batch-delete.ts'
+import { deleteBatchStep } from '../../../infra/database/batch-delete.ts'
 import { lockDeal, settlePayment, type Told } from '../settle.ts'
 import type { SettleServices } from '../gateway.ts'
 
@@ -86,5 +86,5 @@ const longAgo = "SELECT id FROM gateway_events WHERE received_at < now() - inter
 
 /** Stripe tells nothing again that is older than 30 days. */
 export function stripeEventRetentionTasks(): RetentionTask[] {
-  return [{ name: 'gateway events', step: removing('gateway_events', longAgo, 1_000) }]
+  return [{ name: 'gateway events', step: deleteBatchStep('gateway_events', longAgo, 1_000) }]
 }

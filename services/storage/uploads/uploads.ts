@@ -2,7 +2,7 @@
 import type { components } from '../../../generated/types.ts'
 import { type Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
-import { conflict, forbidden, gone, notFound, overQuota, RolledBack } from '../../../infra/errors.ts'
+import { conflict, forbidden, gone, notFound, quotaExceeded, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -93,7 +93,7 @@ export async function insertUpload(
   const [{ n, bytes }] = await tx.sql(pending, [spaceId])
   if (n >= mostUnfinished)
     throw conflict('unfinished', `There are ${n} unfinished uploads: finish one first, or give it up.`)
-  if ((await usageOf(tx, spaceId)).bytes + bytes + length > quota) throw overQuota(quota)
+  if ((await usageOf(tx, spaceId)).bytes + bytes + length > quota) throw quotaExceeded(quota)
   const id = newId('upl')
   const createdAt = timeOf(id)
   const [upload] = await tx.sql(insert, [
