@@ -5,7 +5,7 @@ import { type Db } from '../infra/database/database.ts'
 import { statement } from '../infra/database/statements.ts'
 import { conflict, notFound } from '../infra/errors.ts'
 import { memberColumns, type Member } from '../services/projects/members.ts'
-import { literal, pageArgs, pageOf } from '../infra/database/pagination.ts'
+import { escapeLike, pageArgs, pageOf } from '../infra/database/pagination.ts'
 import { restorableDays } from '../services/projects/projects.ts'
 import { emailTaken, insertKey, insertUser, lockedUser, scopesFor, toUser } from '../services/users/users.ts'
 import { asDeleted } from '../services/webhooks/endpoints.ts'
@@ -25,8 +25,8 @@ export const users = {
       role,
       ...(q !== undefined && {
         OR: [
-          { name: { contains: literal(q), mode: 'insensitive' as const } },
-          { email: { contains: literal(q.toLowerCase()) } },
+          { name: { contains: escapeLike(q), mode: 'insensitive' as const } },
+          { email: { contains: escapeLike(q.toLowerCase()) } },
         ],
       }),
     }

@@ -44,7 +44,10 @@ export interface DocumentParts {
   body: Html
 }
 
-/** A complete document with one style sheet and without scripts. */
+/**
+ * A complete document with one style sheet and without scripts. The `style` element contains nothing but
+ * `style`, whose hash is in the Content-Security-Policy.
+ */
 export function htmlDocument({ title, icon, style, head, body }: DocumentParts): string {
   return html`<!doctype html>
     <html lang="en">
@@ -55,9 +58,7 @@ export function htmlDocument({ title, icon, style, head, body }: DocumentParts):
         ${head ?? null}
         <title>${title}</title>
         <link rel="icon" href="${icon}" />
-        <style>
-          ${new Html(style)}
-        </style>
+        <style>${new Html(style)}</style>
       </head>
       <body>
         ${body}

@@ -9,7 +9,7 @@ import pg from 'pg'
 import { findBinaries } from '../../infra/postgres/binaries.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
-import { clearLeftOver } from '../../infra/postgres/orphan-processes.ts'
+import { stopOrphanProcesses } from '../../infra/postgres/orphan-processes.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { jobQueues } from '../../services/services.ts'
@@ -87,7 +87,7 @@ async function clearKilledRuns(): Promise<void> {
     try {
       const release = lockFolder(database)
       if (release === null) continue
-      await clearLeftOver(clusterFolder(database), findBinaries().postgres, () => {})
+      await stopOrphanProcesses(clusterFolder(database), findBinaries().postgres, () => {})
       release()
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     } catch {

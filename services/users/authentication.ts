@@ -85,7 +85,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
     },
     async settle(digestOrUserId) {
       forget(digestOrUserId)
-      await listener.settle()
+      await listener.waitForListeners()
     },
     get listening() {
       return listener.listening

@@ -236,7 +236,7 @@ t.test('a migration that another tool began and did not finish is named', async 
       t,
       applyMigrations(url, () => {}, { folder }),
     ),
-    /20260101000000_one was begun by another tool/,
+    /20260101000000_one was started by another tool/,
   )
 })
 

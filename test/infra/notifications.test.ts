@@ -146,7 +146,7 @@ t.test('settling', async (t) => {
     const { listener } = listen(t, [], { heartbeat })
     listener.start()
     await waitUntil(() => listener.listening)
-    await listener.settle()
+    await listener.waitForListeners()
   })
 
   t.test(
@@ -160,13 +160,13 @@ t.test('settling', async (t) => {
       await waitUntil(() => listener.listening && others.every((other) => other.listener.listening))
       for (let i = 1; i <= 50; i++) {
         await tell('ones', `${i}`)
-        await listener.settle()
+        await listener.waitForListeners()
         t.same(
           others.map(({ heard }) => heard.length),
           [i, i],
         )
       }
-      await Promise.all(Array.from({ length: 20 }, () => listener.settle()))
+      await Promise.all(Array.from({ length: 20 }, () => listener.waitForListeners()))
     },
   )
 
@@ -178,7 +178,7 @@ t.test('settling', async (t) => {
     try {
       await silent.query("SET application_name = 'platform listener'")
       const began = performance.now()
-      await listener.settle()
+      await listener.waitForListeners()
       t.ok(performance.now() - began > 290)
     } finally {
       silent.release(true)
@@ -192,7 +192,7 @@ t.test('settling', async (t) => {
     const silent = await db.pool.connect()
     try {
       await silent.query("SET application_name = 'platform listener'")
-      const settled = listener.settle()
+      const settled = listener.waitForListeners()
       await listener.close()
       await settled
     } finally {

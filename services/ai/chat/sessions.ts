@@ -4,7 +4,7 @@ import { type Db } from '../../../infra/database/database.ts'
 import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
+import { containsPattern, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { accessColumns, requireAccess, type InSpace } from '../../projects/resource-access.ts'
 
@@ -125,7 +125,7 @@ export async function listSessions(db: Db, spaceId: string, query: SessionListQu
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters = ['s.space_id = $1']
   if (query.status !== undefined) filters.push(`s.status = ${value(query.status)}::"SessionStatus"`)
-  if (query.q !== undefined) filters.push(`lower(s.title) LIKE lower(${value(containing(query.q))})`)
+  if (query.q !== undefined) filters.push(`lower(s.title) LIKE lower(${value(containsPattern(query.q))})`)
   const where = filters.join(' AND ')
   const direction = query.order === 'asc' ? 'ASC' : 'DESC'
   const key = sortKeys[query.sort]

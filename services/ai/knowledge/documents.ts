@@ -9,7 +9,7 @@ import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
+import { containsPattern, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import {
   accessColumns,
@@ -113,7 +113,7 @@ export async function listDocuments(
   // Without a search the counts know.
   let total = `SELECT coalesce(sum(count), 0) AS total FROM document_counts WHERE knowledge_base_id = $1${status}`
   if (query.q !== undefined) {
-    filters.push(`lower(d.name) LIKE lower(${value(containing(query.q))})`)
+    filters.push(`lower(d.name) LIKE lower(${value(containsPattern(query.q))})`)
     total = `SELECT count(*) AS total FROM documents d WHERE ${filters.join(' AND ')}`
   }
   const direction = query.order === 'asc' ? 'ASC' : 'DESC'

@@ -5,7 +5,7 @@ import { statement, statementOf, type Statement } from '../../../infra/database/
 import { invalidField } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
+import { containsPattern, offsetOf, pageOfRows, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { deleteStatement } from '../../../infra/database/batch-delete.ts'
 import { accessColumns, requireAccess, type InSpace } from '../../projects/resource-access.ts'
@@ -139,7 +139,7 @@ export async function listKnowledge(
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters = ['k.space_id = $1']
   if (query.q !== undefined) {
-    const pattern = value(containing(query.q))
+    const pattern = value(containsPattern(query.q))
     filters.push(`(k.name ILIKE ${pattern} OR k.description ILIKE ${pattern})`)
   }
   const where = filters.join(' AND ')
@@ -180,7 +180,7 @@ export async function thinOut(db: Db, id: string): Promise<void> {
   while ((await db.sql(removeMany, [id]))[0].n > 0) continue
 }
 
-/** A step of deleteBatchStep a knowledge base. @returns whether there may be more. */
+/** A step of deleting a knowledge base. @returns whether there may be more. */
 export async function removeDocumentsOfBase(db: Db, id: string): Promise<boolean> {
   return (await db.sql(removeSome, [id]))[0].n > 0
 }
@@ -197,7 +197,7 @@ const removeOfProject = deleteStatement(
   ),
 )
 
-/** A step of deleteBatchStep a project. @returns whether there may be more. */
+/** A step of deleting a project. @returns whether there may be more. */
 export async function removeDocumentsOfProject(tx: Db, projectId: string): Promise<boolean> {
   return (await tx.sql(removeOfProject, [projectId]))[0].n > 0
 }
