@@ -185,7 +185,7 @@ function keepAlive(
       if (next === undefined) return
       replace(next)
       current = next
-      onProgress('PostgreSQL answers again')
+      onProgress('PostgreSQL is running again')
     }
   })()
   return () => {
@@ -206,7 +206,7 @@ async function restart(
       return await startPostmaster(options)
     } catch (error) {
       const reason = reasonOf(error)
-      if (reason !== lastReason) onProgress(`PostgreSQL does not start (${reason}): trying on`)
+      if (reason !== lastReason) onProgress(`PostgreSQL does not start (${reason}): retrying`)
       lastReason = reason
     }
     await sleep(pause)

@@ -52,7 +52,7 @@ export async function configurationPage(): Promise<string> {
   const intro = `# Configuration
 
 Set these variables in the environment or in a file \`.env\` in the working directory; the environment wins.
-The server reads them once, when it starts. If a value is invalid it stops with an error that names the variable.
+The server reads them once, when it starts. It stops with an error that names the variable if one is invalid.
 \`.env.example\` lists all of them. Variables marked as secret belong in a secret store.`
   const sections = groups.map(({ title, settings }) => {
     const rows = Object.values(settings).map((setting) => `| ${tableRow(setting).join(' | ')} |`)
