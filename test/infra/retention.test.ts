@@ -33,7 +33,8 @@ async function insertDelivered(
     WITH e AS (
       INSERT INTO events (id, type, project_id, user_id, scope, role, data, created_at)
       SELECT gen_random_uuid()::text, 'profile.updated', $1::text, $2, 'user:read',
-        CASE WHEN $1::text IS NOT NULL THEN 'viewer'::"MemberRole" END, '{}', now() - make_interval(days => $3)
+        CASE WHEN $1::text IS NOT NULL THEN 'viewer'::"MemberRole" END, '{}',
+        now() - make_interval(days => $3)
       FROM generate_series(1, $4::int) RETURNING id
     )
     INSERT INTO webhook_deliveries (id, endpoint_id, event_id, status)
