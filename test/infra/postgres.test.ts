@@ -355,7 +355,7 @@ t.test('the error for a damaged folder is one sentence that says what to do', as
     [
       'another major version',
       (cluster) => writeFileSync(join(cluster, 'PG_VERSION'), '16\n'),
-      /made by PostgreSQL 16.*pg_dump/,
+      /created by PostgreSQL 16.*pg_dump/,
     ],
     [
       'a corrupt pg_control',
