@@ -6,8 +6,8 @@ import type { Config } from '../infra/config/config.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
-import { createServices, type Services } from '../services/services.ts'
-import { startWork, type Work } from '../services/background.ts'
+import { createServices, jobQueues, type Services } from '../services/services.ts'
+import { startBackgroundWorkers, type BackgroundWorkers } from '../services/background.ts'
 import contract from '../generated/openapi.json' with { type: 'json' }
 import { addressOf, buildApp } from './build.ts'
 
@@ -30,7 +30,7 @@ export async function startServer(
   let stopping = false
   try {
     const databaseUrl = config.databaseUrl ?? (await startOwnPostgres())
-    await prepareDatabase(databaseUrl, onProgress)
+    await prepareDatabase(databaseUrl, { queues: jobQueues, onProgress })
     const log = { error: (_details: object, _message: string) => {} }
     const onError = (error: Error): void => {
       if (!stopping) log.error({ err: error }, 'background work failed')
@@ -42,13 +42,13 @@ export async function startServer(
     const app = await buildApp({ services, limits })
     log.error = (details, message) => app.log.error(details, message)
     await listen(app, config)
-    let work: Work | undefined
+    let work: BackgroundWorkers | undefined
     closers.unshift(async () => {
       // Readiness checks on open connections report that this server is stopping.
       services.checks.server = () => Promise.reject(new Error('stopping'))
       await Promise.all([closeApp(app, config.shutdownTimeout * 1000), work?.stop()])
     })
-    work = await startWork(services, { sends: config.worker, onError })
+    work = await startBackgroundWorkers(services, { runJobs: config.worker, onError })
     // The last step that can fail: a failed start must not use up the API key that is shown only once.
     const firstKey = await createFirstAdmin(services.database, config)
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }

@@ -3,8 +3,8 @@
 import { loadEnvFile, readConfig } from '../infra/config/config.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
-import { createServices } from '../services/services.ts'
-import { startWork } from '../services/background.ts'
+import { createServices, jobQueues } from '../services/services.ts'
+import { startBackgroundWorkers } from '../services/background.ts'
 import { createLog } from './logging.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { runUntilStopped } from './lifecycle.ts'
@@ -26,12 +26,12 @@ await runUntilStopped({
           : null
       if (postgres !== null) closers.unshift(() => postgres.stop())
       const databaseUrl = config.databaseUrl ?? postgres!.url
-      await prepareDatabase(databaseUrl, progress)
+      await prepareDatabase(databaseUrl, { queues: jobQueues, onProgress: progress })
       const log = createLog(config.logLevel)
       const onError = (error: Error): void => log.error({ err: error }, 'background work failed')
       const services = createServices({ config, databaseUrl, onError })
       closers.unshift(() => services.close())
-      const work = await startWork(services, { sends: true, onError })
+      const work = await startBackgroundWorkers(services, { runJobs: true, onError })
       closers.unshift(() => work.stop())
       return {
         stop,

@@ -2,16 +2,10 @@
 import type { Handlers } from '../services/handler.ts'
 import { statement } from '../infra/database/statements.ts'
 import { notFound } from '../infra/errors.ts'
-import { literal, pageArgs, pageOf } from '../infra/database/pagination.ts'
+import { pageArgs, pageOf, escapeLike } from '../infra/database/pagination.ts'
 import { deleteUser } from '../services/delete-user.ts'
 import { defaultScopes, insertApiKey } from '../services/users/api-keys.ts'
-import {
-  insertUser,
-  lockAdminsAndUser,
-  requireNotLastAdmin,
-  toUser,
-  updateUserRow,
-} from '../services/users/users.ts'
+import { insertUser, lockAdminsAndUser, requireNotLastAdmin, toUser, updateUserRow } from '../services/users/users.ts'
 
 const sortColumns = {
   created_at: 'createdAt',
@@ -28,8 +22,8 @@ export const users = {
       role,
       ...(q !== undefined && {
         OR: [
-          { name: { contains: literal(q), mode: 'insensitive' as const } },
-          { email: { contains: literal(q.toLowerCase()) } },
+          { name: { contains: escapeLike(q), mode: 'insensitive' as const } },
+          { email: { contains: escapeLike(q.toLowerCase()) } },
         ],
       }),
     }

@@ -1,8 +1,8 @@
-// Every error that an answer can be, by name. Nothing else decides a status or a code; what is not one of these is a
-// SERVER_ERROR that says nothing about the inside.
+// Every API error, by name. Only this module maps errors to statuses and codes. The edge turns any other
+// error into a SERVER_ERROR without details.
 import type { components } from '../generated/types.ts'
 
-/** Those of x-error-codes in the spec. */
+/** The codes in `x-error-codes` of the spec. */
 export type ErrorCode = components['schemas']['Error']['error']['code']
 
 export type Location = 'body' | 'query' | 'path' | 'header'
@@ -21,7 +21,7 @@ export interface Details {
   errors?: Problem[]
 }
 
-/** An answer that is no success. `headers` go out with it. */
+/** An error response. `headers` are added to it. */
 export class ApiError extends Error {
   status: number
   code: ErrorCode
@@ -43,7 +43,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Thrown to leave a transaction with nothing done, where that is no error. */
+/** Thrown to roll a transaction back without an error. */
 export class RolledBack extends Error {}
 
 export function invalidRequest(problems: Problem[]): ApiError {
@@ -55,21 +55,21 @@ export function invalidRequest(problems: Problem[]): ApiError {
   })
 }
 
-/** One problem of the body that the schema cannot say. */
+/** A 400 for a field of the body, for a rule that the schema cannot express. */
 export function invalidField(field: string, constraint: string, message: string): ApiError {
   return invalidRequest([{ field, constraint, message, location: 'body' }])
 }
 
-/** The same of a header field. */
+/** A 400 for a header field. */
 export function invalidHeader(field: string, constraint: string, message: string): ApiError {
   return invalidRequest([{ field, constraint, message, location: 'header' }])
 }
 
-const refusals: Record<Reason, string> = {
+const authenticationErrors: Record<Reason, string> = {
   missing: 'An API key is required: Authorization: Bearer <API_KEY>.',
   malformed:
-    'This is no API key: send Authorization: Bearer plat_live_… or plat_test_…, whole and unchanged.',
-  unknown: 'The API key is not known.',
+    'Invalid API key: send Authorization: Bearer plat_live_… or plat_test_…, complete and unchanged.',
+  unknown: 'Unknown API key.',
   expired: 'The API key has expired.',
   revoked: 'The API key was revoked.',
   disabled: 'The owner of the API key is disabled.',
@@ -77,7 +77,13 @@ const refusals: Record<Reason, string> = {
 
 export function unauthorized(reason: Reason): ApiError {
   const challenge = reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"'
-  return new ApiError(401, 'UNAUTHORIZED', refusals[reason], { reason }, { 'www-authenticate': challenge })
+  return new ApiError(
+    401,
+    'UNAUTHORIZED',
+    authenticationErrors[reason],
+    { reason },
+    { 'www-authenticate': challenge },
+  )
 }
 
 export function forbidden(message: string, constraint?: string): ApiError {
@@ -96,14 +102,14 @@ export function methodNotAllowed(method: string, allowed: string[]): ApiError {
   return new ApiError(
     405,
     'METHOD_NOT_ALLOWED',
-    `${method} is not allowed here; ${allowed.join(', ')} ${allowed.length === 1 ? 'is' : 'are'}.`,
+    `${method} is not allowed for this path. Allowed: ${allowed.join(', ')}.`,
     {},
     { allow: allowed.join(', ') },
   )
 }
 
 export function notAcceptable(produces: string[]): ApiError {
-  return new ApiError(406, 'NOT_ACCEPTABLE', `This operation answers ${produces.join(' or ')} only.`, {
+  return new ApiError(406, 'NOT_ACCEPTABLE', `This operation returns ${produces.join(' or ')} only.`, {
     field: 'Accept',
     constraint: 'media_type',
   })
@@ -126,26 +132,26 @@ export function gone(constraint: string, message: string, field?: string): ApiEr
 }
 
 export function preconditionFailed(): ApiError {
-  return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed since; get it again.', {
+  return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed; get it again.', {
     field: 'If-Match',
     constraint: 'etag',
   })
 }
 
-/** A request of another version of tus than the one that is known. */
-export function otherVersion(version: string): ApiError {
+/** A request with another version of the tus protocol, or with none. */
+export function tusVersionMismatch(version: string): ApiError {
   return new ApiError(
     412,
     'PRECONDITION_FAILED',
-    `This needs the header Tus-Resumable: ${version}.`,
+    `Send the header Tus-Resumable: ${version}.`,
     { field: 'Tus-Resumable', constraint: 'version' },
     { 'tus-version': version },
   )
 }
 
-/** What was uploaded would be more than may be kept. */
-export function overQuota(limit: number): ApiError {
-  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would be more than the quota of ${limit} bytes.`, {
+/** An upload that does not fit into the storage quota. */
+export function quotaExceeded(limit: number): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would exceed the quota of ${limit} bytes.`, {
     constraint: 'quota',
   })
 }
@@ -154,7 +160,7 @@ export function rangeNotSatisfiable(bytes: number): ApiError {
   return new ApiError(
     416,
     'RANGE_NOT_SATISFIABLE',
-    `The range begins after the end: there are ${bytes} bytes.`,
+    `The range starts after the end: there are ${bytes} bytes.`,
     { field: 'Range', constraint: 'satisfiable' },
     { 'content-range': `bytes */${bytes}` },
   )
@@ -170,7 +176,7 @@ export function payloadTooLarge(limit: number): ApiError {
   })
 }
 
-/** `field` is the part of the body that it is about, where it is not the whole. */
+/** @param field the part of a form that has the wrong type. Default: the whole body. */
 export function unsupportedMediaType(accepted: string[], field?: string): ApiError {
   return new ApiError(
     415,
@@ -197,7 +203,7 @@ export function rateLimited(seconds: number): ApiError {
   )
 }
 
-/** More than may be open at once, such as streams. */
+/** A limit on things that are open at once, such as streams. */
 export function tooManyOpen(what: string, limit: number): ApiError {
   return new ApiError(
     429,

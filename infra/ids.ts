@@ -1,8 +1,9 @@
-// Ids: a type prefix and a UUIDv7 in base32 (TypeID 0.3), so that they tell what they name and sort by creation.
+// Ids: a type prefix and a UUIDv7 in base32 (TypeID 0.3). They show the type of their resource and sort by
+// creation time.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { TypeID, typeid } from 'typeid-js'
 
-/** Crockford's base32 in lower case, as TypeID has it. */
+/** Crockford's base32 in lower case, which TypeID uses. */
 const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export type IdPrefix =
@@ -35,7 +36,7 @@ export function newId(prefix: IdPrefix): string {
   return typeid(prefix).toString()
 }
 
-/** The same of another time than now: a UUIDv7 (RFC 9562, section 5.7) of that millisecond. */
+/** An id with another creation time: a UUIDv7 (RFC 9562, section 5.7) of that millisecond. */
 export function newIdAt(prefix: IdPrefix, at: Date): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(at.getTime(), 0, 6)
@@ -44,7 +45,7 @@ export function newIdAt(prefix: IdPrefix, at: Date): string {
   return TypeID.fromUUIDBytes(prefix, bytes).toString()
 }
 
-/** When an id was made, to the millisecond. Rows keep this as created_at, so that both orders are the same. */
+/** The creation time of an id, in milliseconds. Rows store it as `created_at`, so that both sort alike. */
 export function timeOf(id: string): Date {
   // The first ten digits of the suffix are two zero bits and the 48 bits of the time.
   let milliseconds = 0
@@ -52,7 +53,7 @@ export function timeOf(id: string): Date {
   return new Date(milliseconds)
 }
 
-/** An id for a request that brought none. It is no resource's: it only has to be unlike any other. */
+/** An id for a request that was sent without one. */
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }

@@ -1,34 +1,36 @@
-// What goes on beside the requests, in servers and in workers alike: webhooks are sent, documents read, subscriptions renewed, and what time makes
-// superfluous is removed.
+// Starts the background workers of a server or a worker process: webhooks, documents, payments and data
+// retention.
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
-import { createIngestion } from './ai/knowledge/worker.ts'
 import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from './ai/knowledge/retention.ts'
+import { createDocumentWorker } from './ai/knowledge/worker.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from './retention-tasks.ts'
-import { createBilling } from './payments/worker.ts'
+import { createPaymentWorker } from './payments/worker.ts'
 import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createStripeWorker } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
 import { storageRetentionTasks } from './storage/retention.ts'
-import { createSender } from './webhooks/worker.ts'
+import { createWebhookWorker } from './webhooks/worker.ts'
 
-export interface Work {
-  /** Lets what is under way finish, for a moment. */
+export interface BackgroundWorkers {
+  /** Stops polling and gives running jobs a few seconds to finish. */
   stop(): Promise<void>
 }
 
-export interface WorkOptions {
-  /** Whether this process sends webhooks, reads documents and renews subscriptions, or leaves them to others. */
-  sends: boolean
+export interface BackgroundWorkersOptions {
+  /** Whether this process runs jobs (webhooks, documents, payments). Data retention runs in every process. */
+  runJobs: boolean
   onError: (error: Error) => void
-  /** How often it is looked for what is due, in ms. Default 1,000; what is new is done at once. */
+  /** Milliseconds between two polls for due jobs. Default 1,000. New jobs wake the workers at once. */
   interval?: number
 }
 
-export async function startWork(
+export async function startBackgroundWorkers(
   services: Services,
-  { sends, onError, interval }: WorkOptions,
-): Promise<Work> {
+  { runJobs, onError, interval }: BackgroundWorkersOptions,
+): Promise<BackgroundWorkers> {
+  const retention = startRetentionRounds(services, onError)
+  if (!runJobs) return retention
   const {
     config,
     database,
@@ -43,38 +45,8 @@ export async function startWork(
     eventStreams,
     providers,
   } = services
-  const rare = [
-    ...coreRetentionTasks({ eventDays: config.eventRetentionDays }),
-    ...storageRetentionTasks(services, config),
-    ...knowledgeRetentionTasks(),
-    ...chatRetentionTasks(),
-    ...stripeEventRetentionTasks(),
-  ]
-  const rounds = [
-    startRetention(database, { tasks: rare, onError }),
-    // Deleted files give their room back within a minute, and what cannot go on ends.
-    startRetention(database, {
-      tasks: [
-        ...fileExpiryTasks(services),
-        ...documentRequeueTasks(documents),
-        ...removedChunkTasks(),
-        ...staleAnswerTasks(services),
-      ],
-      round: 'endings',
-      interval: 60_000,
-      delay: 10_000,
-      onError,
-    }),
-  ]
-  const housekeeping = {
-    async stop() {
-      await Promise.all(rounds.map((round) => round.stop()))
-    },
-  }
-  if (!sends) return housekeeping
-  // A stop must be over before the process is.
-  const grace = Math.min(5_000, config.shutdownTimeout * 1000)
-  const sender = createSender({
+  const drainTimeoutMs = Math.min(5_000, config.shutdownTimeout * 1000)
+  const webhookWorker = createWebhookWorker({
     database,
     deliveries,
     webhookClient,
@@ -82,9 +54,9 @@ export async function startWork(
     concurrency: config.webhookConcurrency,
     onError,
     interval,
-    grace,
+    drainTimeoutMs,
   })
-  const ingestion = createIngestion({
+  const documentWorker = createDocumentWorker({
     database,
     documents,
     events,
@@ -94,11 +66,11 @@ export async function startWork(
     concurrency: config.documentConcurrency,
     onError,
     interval,
-    grace,
+    drainTimeoutMs,
   })
-  const billing = createBilling({ database, events, gateways, onError, interval })
+  const paymentWorker = createPaymentWorker({ database, events, gateways, onError, interval })
   const { stripe } = gateways
-  const payments =
+  const stripeWorker =
     stripe === null
       ? null
       : createStripeWorker({
@@ -109,26 +81,49 @@ export async function startWork(
           jobs: gatewayJobs,
           onError,
           interval,
-          grace,
+          drainTimeoutMs,
         })
-  eventStreams.onNewEvents(sender.wake)
-  // Whatever is to be read was an event too.
-  eventStreams.onNewEvents(ingestion.wake)
-  if (payments !== null) eventStreams.onNewEvents(payments.wake)
+  const queueWorkers = [webhookWorker, documentWorker, ...(stripeWorker === null ? [] : [stripeWorker])]
+  // Every job is added together with an event.
+  for (const worker of queueWorkers) eventStreams.onNewEvents(worker.wake)
   await jobs.supervise()
-  sender.start()
-  ingestion.start()
-  billing.start()
-  payments?.start()
+  const workers = [...queueWorkers, paymentWorker]
+  for (const worker of workers) worker.start()
   return {
     async stop() {
-      await Promise.all([
-        housekeeping.stop(),
-        sender.close(),
-        ingestion.close(),
-        billing.close(),
-        payments?.close(),
-      ])
+      await Promise.all([retention, ...workers].map((worker) => worker.stop()))
+    },
+  }
+}
+
+/** Data retention in two rounds: most tasks hourly, and every minute those that users wait for. */
+function startRetentionRounds(services: Services, onError: (error: Error) => void): BackgroundWorkers {
+  const { config, database, documents } = services
+  const hourly = startRetention(database, {
+    tasks: [
+      ...coreRetentionTasks({ eventDays: config.eventRetentionDays }),
+      ...storageRetentionTasks(services, config),
+      ...knowledgeRetentionTasks(),
+      ...chatRetentionTasks(),
+      ...stripeEventRetentionTasks(),
+    ],
+    onError,
+  })
+  const frequent = startRetention(database, {
+    tasks: [
+      ...fileExpiryTasks(services),
+      ...documentRequeueTasks(documents),
+      ...removedChunkTasks(),
+      ...staleAnswerTasks(services),
+    ],
+    round: 'endings',
+    interval: 60_000,
+    delay: 10_000,
+    onError,
+  })
+  return {
+    async stop() {
+      await Promise.all([hourly.stop(), frequent.stop()])
     },
   }
 }

@@ -1,6 +1,7 @@
-// Purges projects that were deleted 30 days ago, with everything in them. Payments survive and move to their owner.
-import { removal } from '../infra/database/batch-delete.ts'
+// Purges projects that were deleted 30 days ago, with everything in them. Payments survive and move to their
+// owner.
 import type { Db } from '../infra/database/database.ts'
+import { deleteStatement } from '../infra/database/batch-delete.ts'
 import { statement } from '../infra/database/statements.ts'
 import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
 import { deleteProjectEvents } from './events/retention.ts'
@@ -11,30 +12,32 @@ import { restorableDays } from './projects/projects.ts'
 const filesPerStep = 1000
 
 export function projectRetentionTasks(): RetentionTask[] {
-  return [{ name: 'projects', step: deleteEach({ list: listProjects, remove: removeProject }) }]
+  return [{ name: 'projects', step: deleteEach({ list: listProjects, remove: purgeProject }) }]
 }
 
-interface OldProject {
+interface ExpiredProject {
   id: string
   deleted_at: string
 }
 
-const over = `deleted_at < now() - interval '${restorableDays} days'`
-const oldProjects = statement<OldProject>(`
-  SELECT id, deleted_at FROM projects WHERE ${over} AND ($1::timestamptz IS NULL OR (deleted_at, id) > ($1, $2)) ORDER BY deleted_at, id LIMIT 100`)
+const isExpired = `deleted_at < now() - interval '${restorableDays} days'`
+const expiredProjects = statement<ExpiredProject>(`
+  SELECT id, deleted_at FROM projects
+  WHERE ${isExpired} AND ($1::timestamptz IS NULL OR (deleted_at, id) > ($1, $2))
+  ORDER BY deleted_at, id LIMIT 100`)
 const lockProject = statement<{ id: string }>(
-  `SELECT id FROM projects WHERE id = $1 AND ${over} FOR UPDATE SKIP LOCKED`,
+  `SELECT id FROM projects WHERE id = $1 AND ${isExpired} FOR UPDATE SKIP LOCKED`,
 )
-const filesOfProject = removal('files', 'SELECT id FROM files WHERE space_id = $1 LIMIT $2')
+const filesOfProject = deleteStatement('files', 'SELECT id FROM files WHERE space_id = $1 LIMIT $2')
 const deleteUsage = statement('DELETE FROM storage_usage WHERE space_id = $1')
 const deleteProject = statement('DELETE FROM projects WHERE id = $1')
 
-async function listProjects(db: Db, after: OldProject | null): Promise<OldProject[]> {
-  return await db.sql(oldProjects, [after?.deleted_at ?? null, after?.id ?? null])
+async function listProjects(db: Db, after: ExpiredProject | null): Promise<ExpiredProject[]> {
+  return await db.sql(expiredProjects, [after?.deleted_at ?? null, after?.id ?? null])
 }
 
-/** A project that can be restored no more, or some of its events, documents and files. */
-async function removeProject(tx: Db, { id }: OldProject): Promise<{ removed: number; more: boolean }> {
+/** Deletes a project that can no longer be restored, or a batch of its events, documents or files. */
+async function purgeProject(tx: Db, { id }: ExpiredProject): Promise<{ removed: number; more: boolean }> {
   const [found] = await tx.sql(lockProject, [id])
   if (found === undefined) return { removed: 0, more: false }
   const { more } = await deleteProjectEvents(tx, found.id)

@@ -1,5 +1,5 @@
 // The retention tasks of all domains, in the order in which they run.
-import { removing } from '../infra/database/batch-delete.ts'
+import { deleteBatchStep } from '../infra/database/batch-delete.ts'
 import type { RetentionTask } from '../infra/jobs/retention.ts'
 import { deleteDocumentsOfFiles } from './ai/knowledge/documents.ts'
 import { eventRetentionTasks } from './events/retention.ts'
@@ -14,9 +14,10 @@ export interface RetentionTasksOptions {
 
 const idempotencyRecordsPerStep = 5000
 
-// A key that is used again after 24 hours has its row updated, so the row is locked and read again.
-const oldIdempotencyRecords =
-  "SELECT ctid FROM idempotency_records WHERE created_at < now() - interval '24 hours' LIMIT $1 FOR UPDATE SKIP LOCKED"
+// Reusing a key after 24 hours updates its row, so the row is locked to read its latest version.
+const oldIdempotencyRecords = `
+  SELECT ctid FROM idempotency_records WHERE created_at < now() - interval '24 hours'
+  LIMIT $1 FOR UPDATE SKIP LOCKED`
 
 /** The tasks that depend on no setting of storage or AI. */
 export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {}): RetentionTask[] {
@@ -24,7 +25,7 @@ export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {
     ...projectRetentionTasks(),
     {
       name: 'answers',
-      step: removing('idempotency_records', oldIdempotencyRecords, idempotencyRecordsPerStep, {
+      step: deleteBatchStep('idempotency_records', oldIdempotencyRecords, idempotencyRecordsPerStep, {
         key: 'ctid',
       }),
     },
@@ -33,7 +34,7 @@ export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {
   ]
 }
 
-/** Expired files and uploads; the documents that were made from a file are deleted before the file. */
+/** Deletes expired files and uploads. The documents that were created from a file are deleted before it. */
 export function fileExpiryTasks({ storage, events }: StorageRetention): RetentionTask[] {
   return expiryTasks({
     storage,

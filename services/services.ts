@@ -1,4 +1,4 @@
-// Everything a handler may use beside its request, made once and closed once.
+// The composition root: creates every service once and closes them in order.
 import { createProviders, type Providers } from './ai/providers/providers.ts'
 import { Generations } from './ai/chat/generation.ts'
 import type { ParsingJob } from './ai/knowledge/documents.ts'
@@ -6,14 +6,10 @@ import type { Config } from '../infra/config/config.ts'
 import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
 import { EventStreams } from './events/live-stream.ts'
-import {
-  createJobs,
-  deliveryQueue,
-  documentQueue,
-  gatewayQueue,
-  type Jobs,
-  type Queue,
-} from '../infra/jobs/queue.ts'
+import { deliveryQueue } from './webhooks/worker.ts'
+import { documentQueue } from './ai/knowledge/worker.ts'
+import { gatewayQueue } from './payments/stripe/worker.ts'
+import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
 import { createListener, type Listener } from '../infra/database/notifications.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
@@ -24,16 +20,20 @@ import { createPrincipals, type Principals } from './users/authentication.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
 
+/** Every job queue that the services use. */
+export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue]
+
+/** What handlers and background workers use. */
 export interface Services {
   config: Readonly<Config>
   database: Database
   listener: Listener
   principals: Principals
   lastUsed: LastUsed
-  jobs: Jobs
-  /** The deliveries of webhooks that are due. */
+  jobs: JobQueues
+  /** Webhook deliveries to send. */
   deliveries: Queue<DeliveryJob>
-  /** The documents that are to be read. */
+  /** Documents to parse and index. */
   documents: Queue<ParsingJob>
   events: Emitter
   eventStreams: EventStreams
@@ -42,20 +42,21 @@ export interface Services {
   /** The providers of language models. */
   providers: Providers
   gateways: Gateways
-  /** What the gateway of payments is to do. */
+  /** Calls of the payment gateway to make. */
   gatewayJobs: Queue<GatewayJob>
-  /** The chat answers that this process generates. */
+  /** The AI answers that this process generates. */
   generations: Generations
-  /** What a request may need, each with a check that throws when it is out of reach. */
+  /** The readiness checks. Each throws when its dependency is not available. */
   checks: Record<string, () => Promise<void>>
   close(): Promise<void>
 }
 
 export interface ServicesOptions {
   config: Readonly<Config>
-  /** Where the database is; the embedded one's address where config has none. */
+  /** `config.databaseUrl`, or the URL of the embedded PostgreSQL. */
   databaseUrl: string
   onError?: (error: Error) => void
+  /** Called with every SQL statement, for tests. */
   onStatement?: (text: string) => void
 }
 
@@ -75,7 +76,7 @@ export function createServices({
   const listener = createListener({ db: database, url: databaseUrl, onError })
   const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })
-  const jobs = createJobs({ database, onError })
+  const jobs = createJobQueues({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
   const eventStreams = new EventStreams({
@@ -100,7 +101,7 @@ export function createServices({
     config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }),
   )
   const webhookClient = createWebhookClient({ allowed: config.webhookAllowedNetworks })
-  // When everybody above has said what to hear.
+  // After every service above has subscribed to its channels.
   listener.start()
   eventStreams.start()
   return {
@@ -122,7 +123,7 @@ export function createServices({
     generations,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close() {
-      // First what calls into the others, last what they all need.
+      // Services that call others first, the database last.
       await eventStreams.close()
       await generations.close()
       await providers.close()

@@ -2,7 +2,7 @@
 import serializers from '../../generated/serializers.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { hold } from '../../infra/validation/response-check.ts'
+import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { etagOf } from './etag.ts'
 
 export interface RenderedResponse {
@@ -78,7 +78,7 @@ function serialize(info: OperationInfo, status: number, body: unknown, strict: b
 }
 
 function write(what: string, serializer: string, body: unknown, strict: boolean): string {
-  if (strict) hold(`the body of ${what}`, serializer, body)
+  if (strict) assertMatchesSchema(`the body of ${what}`, serializer, body)
   return serializers[serializer](body)
 }
 

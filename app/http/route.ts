@@ -187,7 +187,7 @@ class OperationCall {
       start: body,
       serialize: (event, data) => eventText(info, status, event, data as object, config.validateResponses),
       pingMs: config.streamPing * 1000,
-      writeTimeoutMs: config.streamPatience * 1000,
+      writeTimeoutMs: config.streamWriteTimeout * 1000,
     })
     context.streams.add(stream)
     stream.once('close', () => context.streams.delete(stream))

@@ -1,7 +1,7 @@
 // The rules of tus 1.0.0 that apply to every request and response of resumable uploads, errors included.
 import type { IncomingMessage, Server } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { invalidHeader, otherVersion, unsupportedMediaType } from '../../infra/errors.ts'
+import { invalidHeader, tusVersionMismatch, unsupportedMediaType } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { tusVersion } from '../../services/storage/uploads/tus.ts'
 import { operationsAt } from './operations-by-path.ts'
@@ -42,7 +42,7 @@ export function requireTus(
   const version = headers['tus-resumable']
   // Tus-Resumable is optional for requests without a body (HEAD, DELETE).
   if (version === undefined ? operation!.body !== null : version !== tusVersion)
-    return done(otherVersion(tusVersion))
+    return done(tusVersionMismatch(tusVersion))
   if (operation!.id === 'appendUpload' && headers['content-type'] === undefined)
     return done(unsupportedMediaType(operation!.body!.contentTypes))
   if (operation!.id === 'createUpload') {

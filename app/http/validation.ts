@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { mostProblems } from '../../infra/validation/problems.ts'
+import { maxProblems } from '../../infra/validation/problems.ts'
 import { check } from '../../infra/validation/validators.ts'
 import type { Form } from './multipart.ts'
 
@@ -45,7 +45,7 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
     // The handler parses a raw body itself, after it has verified the signature.
     if (info.body.raw !== true) check(form === undefined ? names.body : names.form, body, 'body', problems)
   }
-  if (problems.length > 0) throw invalidRequest(problems.slice(0, mostProblems))
+  if (problems.length > 0) throw invalidRequest(problems.slice(0, maxProblems))
   return { params, query, body }
 }
 
@@ -138,7 +138,7 @@ function isDecodable(url: string): boolean {
 function refuseBody(body: unknown, problems: Problem[]): void {
   if (body === undefined) return
   const keys = typeof body === 'object' && body !== null ? Object.keys(body) : ['body']
-  for (const field of keys.slice(0, mostProblems))
+  for (const field of keys.slice(0, maxProblems))
     problems.push({
       field,
       constraint: 'additionalProperties',

@@ -1,12 +1,13 @@
-// AI_UPSTREAMS: the servers of models that an operator has, read from JSON. What is wrong is named by its place in it; its
-// values are never repeated, for keys are among them.
+// Parses AI_UPSTREAMS, the JSON that describes the model servers of an operator. Errors name the place in the
+// JSON but never repeat its values, because they contain API keys.
+import { ConfigError } from './setting.ts'
 
-export interface UpstreamSettings {
-  /** What `provider` of its models says. */
+export interface ProviderSettings {
+  /** The `provider` of its models in the API. */
   name: string
-  /** Up to and with /v1, as a rule. No trailing slash. */
+  /** Usually ends with /v1. No slash at the end. */
   baseUrl: string
-  /** null for a server that takes none. */
+  /** Null for a server without authentication. */
   apiKey: string | null
   models: ModelSettings[]
   embeddings: EmbeddingSettings | null
@@ -14,53 +15,50 @@ export interface UpstreamSettings {
 
 export interface ModelSettings {
   id: string
-  /** Tokens; null where it is not known. */
+  /** In tokens; null when unknown. */
   contextWindow: number | null
   maxOutputTokens: number | null
-  /** For a million tokens each; null where it costs nothing. */
+  /** Per million tokens; null for a free model. */
   price: { input: number; output: number } | null
 }
 
 export interface EmbeddingSettings {
   model: string
-  /** Numbers of a vector. */
+  /** Length of a vector. */
   dimensions: number
 }
 
-/** The model that is always there, and no upstream's. */
+/** The model that is always available. No provider may use its id. */
 export const builtinModel = 'extractive-1'
-/** The provider of it. */
+/** The provider of `builtinModel`. */
 export const builtinProvider = 'builtin'
 
-/** A setting that cannot be used; the message goes on where the name of the variable ends. */
-export class UpstreamSettingsError extends Error {}
+const variable = 'AI_UPSTREAMS'
 
 type Fields = Record<string, unknown>
 
-/** @throws UpstreamSettingsError */
-export function readUpstreams(json: string): UpstreamSettings[] {
-  const upstreams = list(parsed(json), '').map((item, i) => readUpstream(item, `[${i}]`))
-  unique(
-    upstreams.map(({ name }) => name),
+/** @throws ConfigError */
+export function readProviders(json: string): ProviderSettings[] {
+  const providers = list(parseJson(json), '').map((item, i) => readProvider(item, `[${i}]`))
+  requireUnique(
+    providers.map(({ name }) => name),
     'two upstreams have the same name',
   )
-  unique(
-    upstreams.flatMap(({ models }) => models.map(({ id }) => id)),
+  requireUnique(
+    providers.flatMap(({ models }) => models.map(({ id }) => id)),
     'two models have the same id',
   )
-  if (upstreams.filter(({ embeddings }) => embeddings !== null).length > 1) {
-    throw new UpstreamSettingsError(
-      ': only one upstream can have `embeddings`, for the vectors of two cannot be compared.',
+  if (providers.filter(({ embeddings }) => embeddings !== null).length > 1)
+    throw new ConfigError(
+      `${variable}: only one upstream can have \`embeddings\`; vectors of two models are not comparable.`,
     )
-  }
-  return upstreams
+  return providers
 }
 
-function readUpstream(item: unknown, at: string): UpstreamSettings {
+function readProvider(item: unknown, at: string): ProviderSettings {
   const fields = object(item, at, ['name', 'base_url', 'api_key', 'models', 'embeddings'])
   const name = word(fields.name, `${at}.name`)
-  if (name === builtinProvider)
-    throw wrong(`${at}.name`, `be another than ${builtinProvider}, which is reserved`)
+  if (name === builtinProvider) throw invalid(`${at}.name`, `not be ${builtinProvider}, which is reserved`)
   return {
     name,
     baseUrl: address(fields.base_url, `${at}.base_url`),
@@ -82,9 +80,9 @@ function readModel(item: unknown, at: string): ModelSettings {
     'output_price',
   ])
   const id = word(fields.id, `${at}.id`)
-  if (id === builtinModel) throw wrong(`${at}.id`, `be another than ${builtinModel}, which is reserved`)
+  if (id === builtinModel) throw invalid(`${at}.id`, `not be ${builtinModel}, which is reserved`)
   if ((fields.input_price === undefined) !== (fields.output_price === undefined))
-    throw wrong(at, 'have both input_price and output_price, or neither')
+    throw invalid(at, 'have both input_price and output_price, or neither')
   return {
     id,
     contextWindow: optionalCount(fields.context_window, `${at}.context_window`),
@@ -107,52 +105,53 @@ function readEmbeddings(item: unknown, at: string): EmbeddingSettings {
   }
 }
 
-function parsed(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {
-    throw new UpstreamSettingsError(' must be a JSON array.')
+    throw invalid('', 'be a JSON array')
   }
 }
 
-function wrong(at: string, what: string): UpstreamSettingsError {
-  return new UpstreamSettingsError(`${at} must ${what}.`)
+/** @param at the place in the JSON, for example `[0].name`. */
+function invalid(at: string, rule: string): ConfigError {
+  return new ConfigError(`${variable}${at} must ${rule}.`)
 }
 
-function unique(values: string[], message: string): void {
-  if (new Set(values).size < values.length) throw new UpstreamSettingsError(`: ${message}.`)
+function requireUnique(values: string[], message: string): void {
+  if (new Set(values).size < values.length) throw new ConfigError(`${variable}: ${message}.`)
 }
 
 function list(value: unknown, at: string): unknown[] {
-  if (!Array.isArray(value)) throw wrong(at, 'be a JSON array')
+  if (!Array.isArray(value)) throw invalid(at, 'be a JSON array')
   return value
 }
 
 function object(value: unknown, at: string, known: string[]): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(at, 'be an object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(at, 'be an object')
   if (Object.keys(value).some((key) => !known.includes(key)))
-    throw wrong(at, `have no other fields than ${known.join(', ')}`)
+    throw invalid(at, `have no fields other than ${known.join(', ')}`)
   return value as Fields
 }
 
-function word(value: unknown, at: string, most = 200): string {
-  if (typeof value !== 'string' || value.length > most || !/^[!-~]+$/.test(value))
-    throw wrong(at, `be 1 to ${most} printable ASCII characters without blanks`)
+function word(value: unknown, at: string, max = 200): string {
+  if (typeof value !== 'string' || value.length > max || !/^[!-~]+$/.test(value))
+    throw invalid(at, `be 1 to ${max} printable ASCII characters without spaces`)
   return value
 }
 
 function address(value: unknown, at: string): string {
   const url = typeof value === 'string' ? URL.parse(value) : null
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw wrong(at, 'be an address that starts with http:// or https://')
+    throw invalid(at, 'be an address that starts with http:// or https://')
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw wrong(at, 'have no user, query or fragment')
+    throw invalid(at, 'have no user, query or fragment')
   return url.href.replace(/\/+$/, '')
 }
 
-function count(value: unknown, at: string, most = 1_000_000_000): number {
-  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most)
-    throw wrong(at, `be a whole number from 1 to ${most}`)
+function count(value: unknown, at: string, max = 1_000_000_000): number {
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > max)
+    throw invalid(at, `be a whole number from 1 to ${max}`)
   return value as number
 }
 
@@ -162,6 +161,6 @@ function optionalCount(value: unknown, at: string): number | null {
 
 function price(value: unknown, at: string): number {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0 || value > 1_000_000)
-    throw wrong(at, 'be a number from 0 to 1000000')
+    throw invalid(at, 'be a number from 0 to 1000000')
   return value
 }

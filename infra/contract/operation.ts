@@ -1,9 +1,9 @@
-// The contract as the code knows it: one row of the table of operations, and the shapes of the bodies that are no JSON.
+// The types of the contract: an operation in generated/operations.ts, and the bodies that are not JSON.
 import type { Readable } from 'node:stream'
 
 /**
- * One piece of a stream of server-sent events: an event with its data, or an id alone, from which a client goes on that
- * connects again. `Events` are the data of each event, by its name.
+ * One message of a stream of server-sent events: an event with its data, or only an id, which a client sends
+ * as `Last-Event-ID` when it reconnects. `Events` maps the names of events to their data.
  */
 export type SentEvent<Events> =
   | { id: string; event?: undefined }
@@ -11,28 +11,30 @@ export type SentEvent<Events> =
       [Name in keyof Events]: { event: Name; id?: string; data: Events[Name] }
     }[keyof Events]
 
-/** Bytes to be answered. The edge sends them whole or a range of them, or not at all where the client has them already. */
+/** A response body of bytes. The edge sends all of it, a range, or 304 when the client has it already. */
 export interface Bytes {
   type: string
   bytes: number
-  /** A strong validator, quotes included. */
+  /** A strong ETag, quotes included. */
   etag: string
   modifiedAt: Date
   /** Further header fields. */
   headers: Record<string, string>
-  /** Opens the bytes, or those from `start` to `end`, both included. Called when they are really sent, and once. */
+  /**
+   * Opens the bytes, or those from `start` to `end`, both included. Called at most once, when they are sent.
+   */
   open(range?: { start: number; end: number }): Promise<Readable>
-  /** Where the bytes are instead, for a client that asks for them: it is sent there. Called once, in the place of `open`. */
+  /** The URL to which the client is redirected instead. Called at most once, in place of `open`. */
   address?(): Promise<string>
 }
 
-/** A file of a form, or a body of bytes, while it arrives. */
+/** A file of a form, or a body of bytes, while it is received. */
 export interface FilePart {
-  /** Its media type as the client declares it. */
+  /** The media type that the client declared. */
   declaredType: string | null
-  /** Ends when the whole form has arrived and was well-formed, and fails otherwise. */
+  /** Ends when the whole form was received and is well-formed; fails otherwise. */
   content: Readable
-  /** SHA-256 in hex, for whoever asks whether the same body came before; set by who reads the content. */
+  /** SHA-256 in hex. The reader of the content sets it; the check of a repeated Idempotency-Key uses it. */
   sha256?: string
 }
 
@@ -42,43 +44,45 @@ export interface IdempotencyFingerprint {
   bodyHash: Buffer
 }
 
-/** A form's file, whether it has a field for the file's name, and which fields are JSON or may come several times. */
 export interface FormInfo {
+  /** The field of the file. */
   file: string
+  /** Whether the form has a field for the name of the file. */
   named: boolean
+  /** The fields that contain JSON. */
   json: string[]
+  /** The fields that may be repeated. */
   lists: string[]
 }
 
-/** One row of the table of operations: what the spec declares, for the edge. */
+/** An operation, as the spec declares it. */
 export interface OperationInfo {
   id: string
   method: string
-  /** As in the spec, with the server's prefix. */
+  /** As in the spec, with the prefix of the server. */
   path: string
-  /** The same in the router's notation. */
+  /** The path in the notation of Fastify's router. */
   url: string
   tag: string
   /** null for a public operation. */
   scopes: string[] | null
-  /** Whether a request without a key is let through to the handler. */
+  /** Whether the handler accepts a request without an API key. */
   keyOptional?: boolean
   rateLimit: string | null
   validators: { path?: string; query?: string; header?: string; body?: string; form?: string }
-  /**
-   * `form`, where it is or may be one with a file; `streamed`, where its handler reads it, unless it is JSON, while it arrives;
-   * `raw`, where its handler gets the bytes of JSON as they came.
-   */
   body: {
     required: boolean
     contentTypes: string[]
+    /** For a form with a file. */
     form?: FormInfo
+    /** The handler reads the body, unless it is JSON, while it is received. */
     streamed?: boolean
+    /** The handler gets the bytes of the JSON. */
     raw?: boolean
   } | null
   /**
-   * `events`, where the body is a stream: what writes the data of each, by its name. `volatile` are fields that have no part
-   * in the ETag. `binary`, where the body is bytes.
+   * The responses by status. `events`: for a stream, the serializers of its events by name. `volatile`:
+   * fields that are not part of the ETag. `binary`: the body is bytes.
    */
   replies: Record<
     string,
@@ -91,7 +95,7 @@ export interface OperationInfo {
     }
   >
   produces: string[]
-  /** Whether an answer to an Idempotency-Key is remembered. */
+  /** Whether the response to an Idempotency-Key is stored. */
   idempotent: boolean
   /**
    * The handler stores the response of an Idempotency-Key itself,
@@ -105,8 +109,8 @@ export interface OperationInfo {
   etag: boolean
   paged: boolean
   projectAccess: { role: string; states?: string[] } | null
-  /** Of an operation that will end: since when that is known, its last day, and the path of what comes after it. */
+  /** For a deprecated operation: the date of the deprecation, the last day, and the path of the successor. */
   deprecation?: { since: string; sunset: string; successor: string | null }
-  /** Whether the answer holds a secret that is shown once. */
+  /** Whether the response contains a secret that is shown once. */
   secretAnswer: boolean
 }

@@ -1,43 +1,46 @@
-// Statements that remove rows, so many at most, and the steps of housekeeping made of them.
+// Statements that delete rows in batches, and the retention steps that use them.
 import type { Db } from './database.ts'
 import { statement, type Statement } from './statements.ts'
 
-/** How many rows a statement removed. */
-interface Removed {
+/** The number of rows that a statement deleted. */
+interface Deleted {
   n: number
 }
 
-export interface RemovalOptions {
-  /** The column of the table that is selected. `ctid`, the place of a row, for tables without one that tells their rows apart. */
+export interface DeleteOptions {
+  /** The key column that `keysQuery` selects. Default `id`; `ctid` for tables without a key of one column. */
   key?: string
 }
 
 /**
- * What removes the rows of a table whose keys `some` selects.
+ * A statement that deletes the rows of a table whose keys `keysQuery` selects. It returns their number.
  *
- * They are selected into an array, once. Of `IN (SELECT … LIMIT n)` the planner, as long as it believes that a table is empty, makes a
- * loop that selects anew for each row of it; and it believes so until the statistics of one that fills up are taken again.
+ * The keys are selected once, into an array. With `IN (SELECT … LIMIT n)` the planner repeats the selection
+ * for every row as long as its statistics say that the table is empty.
  */
-export function removal(
+export function deleteStatement(
   table: string,
-  some: string,
-  { key = 'id' }: RemovalOptions = {},
-): Statement<Removed> {
-  return statement(
-    `WITH gone AS (DELETE FROM ${table} WHERE ${key} = ANY(ARRAY(${some})) RETURNING 1) SELECT count(*)::int AS n FROM gone`,
-  )
+  keysQuery: string,
+  { key = 'id' }: DeleteOptions = {},
+): Statement<Deleted> {
+  return statement(`
+    WITH deleted AS (DELETE FROM ${table} WHERE ${key} = ANY(ARRAY(${keysQuery})) RETURNING 1)
+    SELECT count(*)::int AS n FROM deleted`)
 }
 
-/** A step of housekeeping that removes at most so many rows: those whose keys `some` selects up to the limit that it takes as `$1`. */
-export function removing(
+/**
+ * A retention step that deletes at most `limit` rows. `keysQuery` selects their keys and takes the limit as
+ * `$1`.
+ */
+export function deleteBatchStep(
   table: string,
-  some: string,
+  keysQuery: string,
   limit: number,
-  options?: RemovalOptions,
+  options?: DeleteOptions,
 ): (db: Db) => Promise<{ removed: number; more: boolean }> {
-  const remove = removal(table, some, options)
+  const deleteRows = deleteStatement(table, keysQuery, options)
   return async (db) => {
-    const [{ n }] = await db.sql(remove, [limit])
+    const [{ n }] = await db.sql(deleteRows, [limit])
     return { removed: n, more: n === limit }
   }
 }

@@ -1,10 +1,10 @@
-// Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot statements),
-// and transactions in which both use the same connection.
+// Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot
+// statements), and transactions in which both use the same connection.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient } from '../../generated/prisma/client.ts'
+import { retry } from '../retry.ts'
 import { isCommitRefused, isRetryable, translateError, type ConstraintError } from './errors.ts'
 import { statementName, type Statement } from './statements.ts'
 
@@ -236,27 +236,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     requestId: string | null,
     options?: TransactionOptions,
   ): Promise<T> {
-    const { result, effects } = await runUntilCommitted(work, requestId, options)
+    let slot: Slot = {}
+    let effects: Effect[] = []
+    const result = await retry(
+      () => {
+        slot = {}
+        effects = []
+        return runTransaction(work, { slot, effects, requestId }, options)
+      },
+      { attempts: 5, shouldRetry: isRetryable, delayMs: (attempt) => Math.random() * 20 * 2 ** attempt },
+    ).catch((error) => {
+      throw recordOutcome(database.translateError(error), slot)
+    })
     for (const effect of effects) await effect()
     return result
-  }
-
-  /** Repeats the transaction, up to five times, after a deadlock or a serialization failure. */
-  async function runUntilCommitted<T>(
-    work: (tx: Db) => Promise<T>,
-    requestId: string | null,
-    options?: TransactionOptions,
-  ): Promise<{ result: T; effects: Effect[] }> {
-    for (let attempt = 1; ; attempt++) {
-      const effects: Effect[] = []
-      const slot: Slot = {}
-      try {
-        return { result: await runTransaction(work, { slot, effects, requestId }, options), effects }
-      } catch (error) {
-        if (!isRetryable(error) || attempt === 5) throw recordOutcome(database.translateError(error), slot)
-        await sleep(Math.random() * 20 * 2 ** attempt)
-      }
-    }
   }
 
   function runTransaction<T>(
@@ -289,7 +282,10 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Errors of transactions that are known to have been rolled back. */
 const rolledBack = new WeakSet<object>()
 
-/** Whether the transaction that failed with this error surely changed nothing. Unknown when COMMIT got no answer. */
+/**
+ * Whether the transaction that failed with this error surely changed nothing. Unknown when COMMIT got no
+ * answer.
+ */
 export function wasRolledBack(error: unknown): boolean {
   return rolledBack.has(error as object)
 }
@@ -299,7 +295,10 @@ function recordOutcome(error: unknown, { connection }: Slot): unknown {
   return error
 }
 
-/** Takes `options` out of the URL: they come before the options that this module needs, so that the latter win. */
+/**
+ * Takes `options` out of the URL: they come before the options that this module needs, so that the latter
+ * win.
+ */
 function splitOptions(url: string): { connectionString: string; options: string } {
   const parsed = new URL(url)
   const options = parsed.searchParams.get('options') ?? ''

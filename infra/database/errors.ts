@@ -27,15 +27,18 @@ export function violatedConstraint(error: unknown): string | null {
   return found?.constraint?.index ?? found?.constraint?.fields?.join(',') ?? null
 }
 
-/** Whether a transaction failed because of a concurrent one (deadlock, serialization failure) and can be repeated. */
+/**
+ * Whether a transaction failed because of a concurrent one (deadlock, serialization failure) and can be
+ * repeated.
+ */
 export function isRetryable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01' || (error as { code?: string })?.code === 'P2034'
 }
 
 /**
- * Whether an error of COMMIT proves that nothing was committed. While the server shuts down, or when the connection
- * breaks, the transaction may have been committed all the same.
+ * Whether an error of COMMIT proves that nothing was committed. While the server shuts down, or when the
+ * connection breaks, the transaction may have been committed all the same.
  */
 export function isCommitRefused(error: unknown): boolean {
   const state = sqlState(error)

@@ -1,5 +1,6 @@
-// Hears what the database tells at its commits: one connection for every channel of a process, made again whenever it is
-// lost or silent. What is told meanwhile is lost, so whoever listens learns when that begins and when it ends.
+// LISTEN/NOTIFY: one connection of a process receives the notifications of all channels. It reconnects when
+// it is lost or silent. Notifications in between are lost, so subscribers are told when the connection is
+// lost and restored.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,17 +9,18 @@ import { statement } from './statements.ts'
 
 export interface Listener {
   /**
-   * Calls `hear` with the payload of every notification on the channel, in the order of the commits. It does its work before
-   * it returns; what it throws is reported and stops nothing. To be called before start.
+   * Calls `callback` with the payload of each notification on the channel, in the order of the commits. The
+   * callback is synchronous; its errors are reported. Call this before `start`.
    */
-  on(channel: string, hear: (payload: string) => void): void
-  /** Calls `changed` when notifications begin to be heard, and when they end to be: until the next beginning they are lost. */
-  onState(changed: (listening: boolean) => void): void
+  on(channel: string, callback: (payload: string) => void): void
+  /** Calls `callback` when the listener connects and disconnects. In between notifications are lost. */
+  onState(callback: (listening: boolean) => void): void
   /**
-   * After a commit: waits until every other listener of the database has heard what it told, or has been silent for so long
-   * that it knows itself not to be listening.
+   * Call this after a commit: waits until every other listener of the database has processed the
+   * notifications of the commit. A listener that does not answer for three heartbeats is not waited for: by
+   * then it knows that it is disconnected.
    */
-  settle(): Promise<void>
+  waitForListeners(): Promise<void>
   readonly listening: boolean
   start(): void
   close(): Promise<void>
@@ -26,20 +28,21 @@ export interface Listener {
 
 export interface ListenerOptions {
   db: Db
-  /** For the connection that listens. */
+  /** The database URL for the listening connection. */
   url: string
   onError?: (error: Error) => void
-  /** How often the connection is asked for a sign of life; the same in every process. Default 1,000 ms. */
+  /** Milliseconds between two queries that check the connection; the same in every process. Default 1,000. */
   heartbeat?: number
 }
 
-// The name is given by the connection that listens, when it does: an address may name all of its connections otherwise.
-const introduce = "SET application_name = 'platform listener'"
+// The listening connection sets its name itself, because the URL may contain another one.
+const setName = "SET application_name = 'platform listener'"
 const otherListeners = statement<{ pid: number }>(`
-  SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'platform listener' AND pid <> $1`)
+  SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'platform listener' AND pid <> $1`)
 const raiseBarrier = statement("SELECT pg_notify('barrier', $1)")
-const answerBarriers =
-  "SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token"
+const answerBarriers = `
+  SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token`
 
 export function createListener({
   db,
@@ -48,21 +51,21 @@ export function createListener({
   heartbeat = 1_000,
 }: ListenerOptions): Listener {
   const channels = new Map<string, Array<(payload: string) => void>>()
-  const watchers: Array<(listening: boolean) => void> = []
+  const stateCallbacks: Array<(listening: boolean) => void> = []
   const barriers = new Map<string, (backend: string) => void>()
   const stop = new AbortController()
   let client: pg.Client | null = null
-  /** The backend that the connection speaks to. */
+  /** The process id of the connection's backend. */
   let pid = 0
-  /** The barriers that are heard and not yet answered. */
-  let asked: string[] = []
+  /** The barriers that were received and not yet answered. */
+  let unanswered: string[] = []
   let pause = new AbortController()
   let listening = false
   let running: Promise<void> | undefined
 
-  // Every listener answers, whatever else it listens for: all of them are waited for.
+  // Every listener answers barriers, whatever else it listens to, because all of them are waited for.
   on('barrier', (token) => {
-    asked.push(token)
+    unanswered.push(token)
     pause.abort()
   })
   on('barrier_heard', (payload) => {
@@ -72,10 +75,10 @@ export function createListener({
 
   return {
     on,
-    onState(changed) {
-      watchers.push(changed)
+    onState(callback) {
+      stateCallbacks.push(callback)
     },
-    settle,
+    waitForListeners,
     get listening() {
       return listening
     },
@@ -84,64 +87,70 @@ export function createListener({
     },
     async close() {
       stop.abort()
-      await hangUp()
+      await disconnect()
       await running
     },
   }
 
-  function on(channel: string, hear: (payload: string) => void): void {
+  function on(channel: string, callback: (payload: string) => void): void {
     if (running !== undefined) throw new Error(`the listener has started without the channel ${channel}`)
-    channels.set(channel, [...(channels.get(channel) ?? []), hear])
+    channels.set(channel, [...(channels.get(channel) ?? []), callback])
   }
 
-  /** Notifications come in the order of their commits: who has heard the barrier has heard of every change before it. */
-  async function settle(): Promise<void> {
+  /**
+   * Notifications arrive in the order of their commits: a listener that answers the barrier has received all
+   * changes before it.
+   */
+  async function waitForListeners(): Promise<void> {
     const others = new Set((await db.sql(otherListeners, [pid])).map((other) => String(other.pid)))
     if (others.size === 0) return
     const token = randomUUID()
-    const heard = new Promise<void>((resolve) => {
+    const answered = new Promise<void>((resolve) => {
       barriers.set(token, (backend) => {
         if (others.delete(backend) && others.size === 0) resolve()
       })
     })
     try {
       await db.sql(raiseBarrier, [token])
-      // Between two signs of life lies a heartbeat, and the second is waited for as long as two.
-      await Promise.race([heard, sleep(3 * heartbeat, undefined, { signal: stop.signal }).catch(() => {})])
+      // A lost connection is noticed after a pause of one heartbeat and a query time-out of two.
+      const timeout = sleep(3 * heartbeat, undefined, { signal: stop.signal }).catch(() => {})
+      await Promise.race([answered, timeout])
     } finally {
       barriers.delete(token)
     }
   }
 
-  /** Listens until closed, connecting again whenever the connection is lost or silent. */
+  /** Listens until closed. Reconnects when the connection is lost or silent. */
   async function run(): Promise<void> {
-    for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, 2_000)) {
-      const cut = new AbortController()
-      const over = AbortSignal.any([stop.signal, cut.signal])
+    // The delay starts again at 50 ms after each successful connection, which `retry` cannot express.
+    for (let delay = 100; !stop.signal.aborted; delay = Math.min(delay * 2, 2_000)) {
+      const lost = new AbortController()
+      const ended = AbortSignal.any([stop.signal, lost.signal])
       try {
-        await connect(over, () => cut.abort())
-        turn(true)
-        wait = 50
-        // Even with nothing to answer: a connection that was cut without a word is only noticed by speaking.
-        while (!over.aborted) {
+        await connect(ended, () => lost.abort())
+        setListening(true)
+        delay = 50
+        // The query runs even without barriers: only sending reveals a connection that was cut silently.
+        while (!ended.aborted) {
           pause = new AbortController()
-          if (asked.length === 0) await sleep(heartbeat, undefined, { signal: pause.signal }).catch(() => {})
-          if (!over.aborted) await client!.query(answerBarriers, [asked.splice(0)])
+          if (unanswered.length === 0)
+            await sleep(heartbeat, undefined, { signal: pause.signal }).catch(() => {})
+          if (!ended.aborted) await client!.query(answerBarriers, [unanswered.splice(0)])
         }
       } catch (error) {
         report(error as Error)
       }
-      // What a connection that was given up delivers late would come out of order.
-      cut.abort()
-      turn(false)
-      await hangUp()
-      await sleep(wait, undefined, { signal: stop.signal }).catch(() => {})
+      // Late notifications of the abandoned connection would be out of order.
+      lost.abort()
+      setListening(false)
+      await disconnect()
+      await sleep(delay, undefined, { signal: stop.signal }).catch(() => {})
     }
   }
 
-  async function connect(over: AbortSignal, lost: () => void): Promise<void> {
+  async function connect(ended: AbortSignal, onLost: () => void): Promise<void> {
     pid = 0
-    asked = []
+    unanswered = []
     client = new pg.Client({
       connectionString: url,
       connectionTimeoutMillis: 5_000,
@@ -150,54 +159,51 @@ export function createListener({
     })
     client.on('error', (error) => {
       report(error)
-      lost()
+      onLost()
     })
-    client.on('end', lost)
+    client.on('end', onLost)
     client.on('notification', ({ channel, payload = '' }) => {
-      if (!over.aborted) tell(channels.get(channel) ?? [], payload)
+      if (!ended.aborted) callAll(channels.get(channel) ?? [], payload)
     })
-    // A client that is ended, or loses its connection, while it connects never says so.
-    const gone = new Promise<false>((resolve) =>
-      over.addEventListener('abort', () => {
+    // `connect` never settles when the client is ended, or loses its connection, while it connects.
+    const aborted = new Promise<false>((resolve) =>
+      ended.addEventListener('abort', () => {
         resolve(false)
         pause.abort()
       }),
     )
-    if (!(await Promise.race([client.connect().then(() => true), gone])))
-      throw new Error('the connection that listens was lost')
-    // The client's own idea of it is the pooler's where there is one.
+    if (!(await Promise.race([client.connect().then(() => true), aborted])))
+      throw new Error('the listening connection was lost')
+    // With a pooler, the process id that the client knows is the pooler's.
     pid = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0].pid
-    // Together, and the name first: who listens is waited for, and who does not yet is not.
-    await client.query(
-      [introduce, ...[...channels.keys()].map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`)].join(
-        '; ',
-      ),
-    )
+    // In one query, and the name first: a named connection is waited for, so it must listen by then.
+    const listens = [...channels.keys()].map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`)
+    await client.query([setName, ...listens].join('; '))
   }
 
-  function turn(now: boolean): void {
+  function setListening(now: boolean): void {
     if (listening === now) return
     listening = now
-    tell(watchers, now)
+    callAll(stateCallbacks, now)
   }
 
-  function tell<T>(hearers: Array<(what: T) => void>, what: T): void {
-    for (const hear of hearers) {
+  function callAll<T>(callbacks: Array<(value: T) => void>, value: T): void {
+    for (const callback of callbacks) {
       try {
-        hear(what)
+        callback(value)
       } catch (error) {
         report(error as Error)
       }
     }
   }
 
-  /** What breaks because of the end is no error. */
+  /** Errors after `close` are expected and not reported. */
   function report(error: Error): void {
     if (!stop.signal.aborted) onError(error)
   }
 
-  /** The end of a connection that broke while it was made never comes: it is not waited for long. */
-  async function hangUp(): Promise<void> {
+  /** Waits only briefly: `end` never settles for a connection that broke while it was established. */
+  async function disconnect(): Promise<void> {
     await Promise.race([client?.end().catch(() => {}), sleep(500)])
   }
 }

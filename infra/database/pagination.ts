@@ -1,4 +1,4 @@
-// Pages of lists: where one starts in the database and what its answer looks like.
+// Offset pagination: the queries and the response of a list.
 import type { Db } from './database.ts'
 import { statementOf } from './statements.ts'
 
@@ -12,12 +12,15 @@ export interface Page<Item> {
   pagination: { page: number; limit: number; total: number; total_pages: number }
 }
 
-/** How many items come before the page. */
+/** The number of items before the page. */
 export function offsetOf({ page, limit }: PageQuery): number {
   return (page - 1) * limit
 }
 
-/** The same for Prisma: skip, take and the order, ties broken by id. `columns` are the sort keys' names in the model. */
+/**
+ * The arguments of a Prisma query for a page. Ties are broken by id.
+ * @param columns the model's fields for the sort keys.
+ */
 export function pageArgs<Sort extends string>(
   query: PageQuery & { sort: Sort; order: 'asc' | 'desc' },
   columns: Record<Sort, string>,
@@ -34,8 +37,8 @@ export function pageOf<Item>(data: Item[], total: number, { page, limit }: PageQ
 }
 
 /**
- * A page of rows that carry the `total` beside them. A page past the end is one row with nothing but the total,
- * so that the total needs no statement of its own.
+ * A page from rows with the `total` in each, so that the total needs no statement of its own. A page past the
+ * end is one row of nulls with the total.
  */
 export function pageOfRows<Item extends { id: string }>(
   rows: Array<Item & { total: number }>,
@@ -47,7 +50,7 @@ export function pageOfRows<Item extends { id: string }>(
 }
 
 export interface Listing {
-  /** The tables, as they stand after FROM. */
+  /** The FROM clause. */
   from: string
   columns: string
   /** Conditions, joined by AND. */
@@ -63,7 +66,10 @@ export interface Listing {
   searches?: boolean
 }
 
-/** No list returns more items than this; a constant LIMIT lets PostgreSQL plan a prepared statement for few rows. */
+/**
+ * No list returns more items than this; a constant LIMIT lets PostgreSQL plan a prepared statement for few
+ * rows.
+ */
 const maxLimit = 100
 
 /** One page of a list with the total number of items, in one statement. */
@@ -88,12 +94,12 @@ export async function listPage<Item extends { id: string }>(
   return pageOfRows(await db.sql(statementOf<Item & { total: number }>(text, { searches }), values), query)
 }
 
-/** Text in which LIKE finds nothing but letters. Prisma's `contains` wants it too: it escapes nothing itself. */
-export function literal(text: string): string {
+/** Escapes text for LIKE, and for Prisma's `contains`, which escapes nothing itself. */
+export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** Text as a LIKE pattern that finds it anywhere. */
-export function containing(text: string): string {
-  return `%${literal(text)}%`
+/** A LIKE pattern for values that contain the text. */
+export function containsPattern(text: string): string {
+  return `%${escapeLike(text)}%`
 }

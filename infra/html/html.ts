@@ -1,4 +1,4 @@
-// HTML that is written by hand. Whatever is put into it is text, and is escaped, unless it is HTML of here already.
+// Safe HTML templates: values are escaped unless they are `Html`.
 import { hash } from 'node:crypto'
 
 export class Html {
@@ -30,21 +30,24 @@ function write(part: Part): string {
   return String(part).replace(/[&<>"']/g, (sign) => entities[sign])
 }
 
-/** For elements and for attributes, whose values stand in double quotes. null is nothing. */
+/** A template for elements and for attribute values in double quotes. null renders as nothing. */
 export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(texts.reduce((whole, text, i) => whole + write(parts[i - 1]) + text))
 }
 
 export interface DocumentParts {
   title: string
-  /** An address, with or without the image itself. */
+  /** A URL, which may be a data URL. */
   icon: string
   style: string
   head?: Html
   body: Html
 }
 
-/** A whole document with one style, and without scripts. */
+/**
+ * A complete document with one style sheet and without scripts. The `style` element contains nothing but
+ * `style`, whose hash is in the Content-Security-Policy.
+ */
 export function htmlDocument({ title, icon, style, head, body }: DocumentParts): string {
   return html`<!doctype html>
     <html lang="en">
@@ -63,8 +66,11 @@ export function htmlDocument({ title, icon, style, head, body }: DocumentParts):
     </html> `.text
 }
 
-/** The Content-Security-Policy of such documents: their style, forms to where it is said, and nothing from elsewhere. */
-export function policyOf(style: string, formAction: "'self'" | "'none'"): string {
+/**
+ * The Content-Security-Policy of a document: its style sheet, forms to `formAction`, and no external
+ * resources.
+ */
+export function contentSecurityPolicy(style: string, formAction: "'self'" | "'none'"): string {
   return [
     "default-src 'none'",
     `style-src 'sha256-${hash('sha256', style, 'base64')}'`,

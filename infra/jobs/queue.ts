@@ -1,114 +1,97 @@
-// The queue of work that outlives its request: pg-boss in the same PostgreSQL. A job is put into it in the transaction
-// that makes it necessary, and taken out in the one that records its outcome; in between it may be done more than once.
+// Job queues: pg-boss in the same PostgreSQL database. A job is added in the transaction that makes it
+// necessary and completed in the transaction that stores its outcome. Between the two it may run more than
+// once.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { PgBoss, type Job as BossJob } from 'pg-boss'
-import { type Database, type Db } from '../database/database.ts'
+import type { Database, Db } from '../database/database.ts'
 import { statement, statementOf } from '../database/statements.ts'
 
 export interface Job<Data> {
   id: string
   data: Data
-  /** Which attempt of the job this is, so that only the latest can settle it. */
+  /** How often the job was fetched before. Only its latest fetch can complete it. */
   retryCount: number
 }
 
 export interface NewJob<Data> {
   data: Data
-  /** Of one group's jobs only a few are done at a time, so that a slow group holds up no other. */
+  /** Only a few jobs of a group run at once, so that a slow group does not delay the others. */
   group: string
-  /** Set apart from the group's other jobs: taken only by who asks for this tier, and counted by itself. */
-  tier?: string
-  /** Not before this time. */
+  /**
+   * A separate lane of the queue. `fetch` returns its jobs only on request, and its groups have limits of
+   * their own.
+   */
+  lane?: string
+  /** The time when the job is due. Default now. */
   startAfter?: Date
 }
 
 export interface Queue<Data> {
-  /** Puts jobs into the queue in the transaction `tx`. */
+  /** Adds jobs in the transaction `tx`. */
   add(tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
   /**
-   * Takes at most `count` jobs of a tier that are due, of all groups `except` some. Whoever does not settle one in time will
-   * see it taken by another.
+   * Fetches at most `count` due jobs of a lane, from all groups but `except`. A job that is not completed
+   * before its time-out is fetched again.
    */
-  take(count: number, options?: { tier?: string; except?: string[] }): Promise<Array<Job<Data>>>
+  fetch(count: number, options?: { lane?: string; except?: string[] }): Promise<Array<Job<Data>>>
   /**
    * Removes jobs from the queue in the transaction `tx`.
-   * @returns the ids of those that were still this taker's; the others belong to somebody else by now.
+   * @returns the ids of the jobs that the caller still owned; the others timed out and were fetched again.
    */
-  settle(tx: Db, jobs: Array<Job<Data>>): Promise<Set<string>>
+  complete(tx: Db, jobs: Array<Job<Data>>): Promise<Set<string>>
   /**
-   * Tells that jobs are still being done, where the queue wants to hear it.
-   * @returns the ids of those that are still this taker's.
+   * Reports that jobs are still running, in queues with `heartbeatSeconds`.
+   * @returns the ids of the jobs that the caller still owns.
    */
-  beat(jobs: Array<Job<Data>>): Promise<Set<string>>
+  heartbeat(jobs: Array<Job<Data>>): Promise<Set<string>>
 }
 
 export interface QueueOptions {
   name: string
-  /** Seconds after which a job that was taken and not settled is given to another. */
+  /** Seconds after which a fetched job that was not completed is fetched again. */
   expireInSeconds: number
-  /** Seconds after which a taken job of which nothing was heard is given to another, at least 10; without it nothing has to be heard. */
+  /**
+   * Seconds without a heartbeat after which a fetched job is fetched again; at least 10. Default: no
+   * heartbeat.
+   */
   heartbeatSeconds?: number
-  /** How many of a group are done at once, by all processes together; a few more if several take at the same moment. */
+  /**
+   * Jobs of a group that run at once, in all processes together. A few more may run when several processes
+   * fetch at the same moment.
+   */
   groupConcurrency: number
-  /** The same for each tier. */
-  tiers?: Record<string, number>
+  /** The same limit for each further lane. */
+  lanes?: Record<string, number>
 }
 
-export interface Jobs {
+export interface JobQueues {
   queue<Data extends object>(options: QueueOptions): Queue<Data>
-  /** Throws when the queue cannot be reached. */
+  /** Throws when the queue is not available. */
   ping(): Promise<void>
-  /** Begins to give back what dead workers had taken. For processes that do jobs. */
+  /** Starts to return the jobs of dead workers to their queues. For processes that run jobs. */
   supervise(): Promise<void>
   close(): Promise<void>
 }
 
-/** The queues there are; `prepareJobs` makes them. */
-export const deliveryQueue: QueueOptions = {
-  name: 'webhook-deliveries',
-  // An attempt takes 15 s at most, and some for what stands around it.
-  expireInSeconds: 30,
-  groupConcurrency: 10,
-  // What was recovered may be a great deal at once; nothing that happens now waits behind it. Where too much of an owner's
-  // is slow, each endpoint of his gets one place, so that none of them holds up the others.
-  tiers: { failing: 1, recovered: 10, slow: 1 },
-}
-/** The documents to be read. */
-export const documentQueue: QueueOptions = {
-  name: 'documents',
-  // Longer than any reading takes; who dies with one is noticed by its silence.
-  expireInSeconds: 900,
-  heartbeatSeconds: 15,
-  // Takers ask for all spaces in turn; this only keeps one from being at work in every process there is.
-  groupConcurrency: 8,
-}
-/** What a gateway of payments is to do. */
-export const gatewayQueue: QueueOptions = {
-  name: 'gateway',
-  // A job asks the gateway a few times, each for half a minute at most; done by two at once it has one effect.
-  expireInSeconds: 120,
-  groupConcurrency: 1,
-}
-const queues = [deliveryQueue, documentQueue, gatewayQueue]
-
-const settings = {
-  schema: 'pgboss',
+const schema = 'pgboss'
+const bossOptions = {
+  schema,
   schedule: false,
   warningQueueSize: 1_000_000,
   reindex: false,
   monitorVacuum: false,
 } as const
 
-/** Makes the queue's tables, or brings them up to date. Safe to call from any number of servers at once. */
-export async function prepareJobs(url: string): Promise<void> {
-  const boss = new PgBoss({ ...settings, connectionString: url, max: 1, supervise: false })
-  // What goes wrong in the background is thrown by what is called here too.
+/** Creates or updates the tables of the queues. Safe to call from any number of servers at once. */
+export async function prepareJobQueues(url: string, queues: QueueOptions[]): Promise<void> {
+  const boss = new PgBoss({ ...bossOptions, connectionString: url, max: 1, supervise: false })
+  // Background errors are also thrown by the calls below.
   boss.on('error', () => {})
   try {
     await boss.start()
     for (const { name, expireInSeconds, heartbeatSeconds } of queues) {
-      // A job has no limit of tries or of age: each attempt's own outcome decides whether there is another, and nobody may
-      // be there to make one for days.
+      // Jobs have practically no limit of retries or age: each attempt decides itself whether another
+      // follows, and for days there may be no worker to run it.
       const options = {
         expireInSeconds,
         ...(heartbeatSeconds !== undefined && { heartbeatSeconds }),
@@ -124,21 +107,21 @@ export async function prepareJobs(url: string): Promise<void> {
   }
 }
 
-export function createJobs({
+export function createJobQueues({
   database,
   onError = () => {},
 }: {
   database: Database
   onError?: (error: Error) => void
-}): Jobs {
-  // Whatever the queue asks for inside a transaction, its own settings included, it asks on that connection: with another
+}): JobQueues {
+  // Inside a transaction pg-boss runs all its queries on the transaction's connection. If it took another
   // one, a pool's worth of transactions would wait for each other.
-  const inside = new AsyncLocalStorage<Db>()
+  const currentTransaction = new AsyncLocalStorage<Db>()
   const boss = new PgBoss({
-    ...settings,
+    ...bossOptions,
     db: {
       async executeSql(text, values = []) {
-        const tx = inside.getStore()
+        const tx = currentTransaction.getStore()
         return tx === undefined
           ? await database.pool.query(text, values)
           : { rows: await tx.sql(statementOf(text), values) }
@@ -152,61 +135,10 @@ export function createJobs({
   boss.on('error', onError)
   let supervising = false
   return {
-    queue<Data extends object>({ name, groupConcurrency, tiers = {} }: QueueOptions): Queue<Data> {
-      const groupOf = (group: string, tier: string | undefined): string =>
-        tier === undefined ? group : `${group}/${tier}`
-      // The queue's index begins with the priority, so that taking from one tier does not walk over what waits in another.
-      const priorityOf = (tier: string | undefined): number =>
-        tier === undefined ? 0 : -1 - Object.keys(tiers).indexOf(tier)
-      return {
-        async add(tx, jobs) {
-          await inside.run(tx, () =>
-            boss.insert(
-              name,
-              jobs.map(({ data, group, tier, startAfter }) => ({
-                data,
-                group: { id: groupOf(group, tier) },
-                priority: priorityOf(tier),
-                startAfter: startAfter?.toISOString(),
-              })),
-            ),
-          )
-        },
-        async take(count, { tier, except = [] } = {}) {
-          const priority = priorityOf(tier)
-          const limit = tier === undefined ? groupConcurrency : tiers[tier]
-          const ignoreGroups = except.map((group) => groupOf(group, tier))
-          const taken = await boss.fetch<Data>(name, {
-            batchSize: count,
-            groupConcurrency: limit,
-            ignoreGroups,
-            minPriority: priority,
-            maxPriority: priority,
-          })
-          return taken.map(({ id, data, retryCount }: BossJob<Data>) => ({ id, data, retryCount }))
-        },
-        async settle(tx, jobs) {
-          const settled = await inside.run(tx, () =>
-            boss.deleteJob(
-              name,
-              jobs.map(({ id, retryCount }) => ({ id, retryCount })),
-            ),
-          )
-          // The ids are in what it answers, and not yet in its types.
-          return new Set((settled as { settled?: string[] }).settled)
-        },
-        async beat(jobs) {
-          const held = await boss.touch(
-            name,
-            jobs.map(({ id, retryCount }) => ({ id, retryCount })),
-          )
-          return new Set((held as { settled?: string[] }).settled)
-        },
-      }
-    },
+    queue: (options) => createQueue(boss, options, (tx, work) => currentTransaction.run(tx, work)),
     async ping() {
       const [found] = await database.sql(anyQueue, [])
-      if (found === undefined) throw new Error('the queue is not there')
+      if (found === undefined) throw new Error('there is no job queue')
     },
     async supervise() {
       supervising = true
@@ -218,4 +150,60 @@ export function createJobs({
   }
 }
 
-const anyQueue = statement(`SELECT name FROM ${settings.schema}.queue LIMIT 1`)
+const anyQueue = statement(`SELECT name FROM ${schema}.queue LIMIT 1`)
+
+type RunInTransaction = <T>(tx: Db, work: () => Promise<T>) => Promise<T>
+
+function createQueue<Data extends object>(
+  boss: PgBoss,
+  { name, groupConcurrency, lanes = {} }: QueueOptions,
+  runInTransaction: RunInTransaction,
+): Queue<Data> {
+  const groupId = (group: string, lane: string | undefined): string =>
+    lane === undefined ? group : `${group}/${lane}`
+  // A lane is a priority of pg-boss. Its index starts with the priority, so fetching from one lane does not
+  // scan the waiting jobs of another.
+  const priorityOf = (lane: string | undefined): number =>
+    lane === undefined ? 0 : -1 - Object.keys(lanes).indexOf(lane)
+  return {
+    async add(tx, jobs) {
+      await runInTransaction(tx, () =>
+        boss.insert(
+          name,
+          jobs.map(({ data, group, lane, startAfter }) => ({
+            data,
+            group: { id: groupId(group, lane) },
+            priority: priorityOf(lane),
+            startAfter: startAfter?.toISOString(),
+          })),
+        ),
+      )
+    },
+    async fetch(count, { lane, except = [] } = {}) {
+      const priority = priorityOf(lane)
+      const jobs = await boss.fetch<Data>(name, {
+        batchSize: count,
+        groupConcurrency: lane === undefined ? groupConcurrency : lanes[lane],
+        ignoreGroups: except.map((group) => groupId(group, lane)),
+        minPriority: priority,
+        maxPriority: priority,
+      })
+      return jobs.map(({ id, data, retryCount }: BossJob<Data>) => ({ id, data, retryCount }))
+    },
+    async complete(tx, jobs) {
+      return settledIds(await runInTransaction(tx, () => boss.deleteJob(name, jobs.map(jobKey))))
+    },
+    async heartbeat(jobs) {
+      return settledIds(await boss.touch(name, jobs.map(jobKey)))
+    },
+  }
+}
+
+function jobKey({ id, retryCount }: Job<unknown>): { id: string; retryCount: number } {
+  return { id, retryCount }
+}
+
+/** The ids of the jobs that a command of pg-boss affected. Its types do not declare them. */
+function settledIds(result: unknown): Set<string> {
+  return new Set((result as { settled?: string[] }).settled)
+}

@@ -1,28 +1,33 @@
-// Data retention: runs the tasks that delete expired rows, in small steps, so that no step is too large for its
-// transaction and a task that fails does not stop the others. One process at a time runs a round, by an advisory lock.
+// Data retention: runs the tasks that delete expired rows. Tasks run in small steps, so that no transaction
+// becomes large, and a failing task does not stop the others. An advisory lock lets one process at a time run
+// a round.
 import pg from 'pg'
 import type { Database, Db } from '../database/database.ts'
 
-/** A kind of thing that is removed some day. */
+/** Deletes one kind of expired rows. */
 export interface RetentionTask {
+  /** What the task deletes, as a plural: errors and results name it. */
   name: string
   /**
-   * Removes some, in its own transaction and in a second or two: a stop waits for it. Where two processes do it at once, or
-   * one dies in it, nothing is lost but time.
-   * @returns how many are gone, and whether there is more to do.
+   * Deletes a batch in its own transaction within a second or two, because a shutdown waits for it. Two
+   * processes may run the same step at once.
+   * @returns the number of deleted items, and whether there is more to delete.
    */
   step(db: Db): Promise<{ removed: number; more: boolean }>
 }
 
-export interface Items<T> {
-  /** Some items in one order, those after the given one or the first. */
+export interface DeleteEachOptions<T> {
+  /** A page of items in a fixed order: those after `after`, or the first. */
   list(db: Db, after: T | null): Promise<T[]>
-  /** Removes one that may have changed or gone since it was listed, or a part of it. */
+  /** Deletes an item, or a part of it. The item may have changed or been deleted since it was listed. */
   remove(tx: Db, item: T): Promise<{ removed: number; more: boolean }>
 }
 
-/** A step of removing items one by one, each in its own transactions: one that fails is told of at the end, and keeps none of the others. */
-export function deleteEach<T>({ list, remove }: Items<T>): RetentionTask['step'] {
+/**
+ * A step that deletes items one by one, each in its own transactions. An item that fails is skipped; the
+ * first error is thrown at the end of the list.
+ */
+export function deleteEach<T>({ list, remove }: DeleteEachOptions<T>): RetentionTask['step'] {
   let items: T[] = []
   let after: T | null = null
   let failure: unknown = null
@@ -30,9 +35,9 @@ export function deleteEach<T>({ list, remove }: Items<T>): RetentionTask['step']
     if (items.length === 0) items = await list(db, after)
     const [item] = items
     if (item === undefined) {
-      const told = failure
+      const firstError = failure
       after = failure = null
-      if (told !== null) throw told
+      if (firstError !== null) throw firstError
       return { removed: 0, more: false }
     }
     const { removed, more } = await db
@@ -48,15 +53,20 @@ export function deleteEach<T>({ list, remove }: Items<T>): RetentionTask['step']
 
 export interface RetentionRunOptions {
   tasks: RetentionTask[]
-  /** Of several processes one at a time does the round of this name. */
+  /** The name of the round's lock: one process at a time runs a round with this name. */
   round?: string
-  /** Ends the round after the step that is under way. */
+  /** Ends the round after the current step. */
   signal?: AbortSignal
-  /** Told of each kind that failed; without it the first failure ends the round and is thrown. */
+  /**
+   * Called with the error of each task that failed. By default the first error ends the round and is thrown.
+   */
   onError?: (error: Error) => void
 }
 
-/** One round: a step of each kind, again and again until none has more. @returns how many of each were removed. */
+/**
+ * Runs one step of each task in turn until no task has more to delete. @returns the number of deletions by
+ * task.
+ */
 export async function runRetention(
   db: Database,
   {
@@ -68,7 +78,7 @@ export async function runRetention(
     },
   }: RetentionRunOptions,
 ): Promise<Record<string, number>> {
-  const done = Object.fromEntries(tasks.map(({ name }) => [name, 0]))
+  const counts = Object.fromEntries(tasks.map(({ name }) => [name, 0]))
   await withAdvisoryLock(db, round, async () => {
     for (let left = tasks; left.length > 0;) {
       const unfinished: RetentionTask[] = []
@@ -76,31 +86,31 @@ export async function runRetention(
         if (signal?.aborted) return
         try {
           const { removed, more } = await task.step(db)
-          done[task.name] += removed
+          counts[task.name] += removed
           if (more) unfinished.push(task)
         } catch (cause) {
-          onError(new Error(`housekeeping failed for the ${task.name}`, { cause }))
+          onError(new Error(`data retention failed for the ${task.name}`, { cause }))
         }
       }
       left = unfinished
     }
   })
-  return done
+  return counts
 }
 
-const turn = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS mine'
+const tryLock = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked'
 
-/** Does the work unless another process is at it. The turn belongs to a connection of its own, and ends with it. */
+/** Does the work unless another process holds the lock. The lock belongs to a connection of its own. */
 async function withAdvisoryLock(db: Database, round: string, work: () => Promise<void>): Promise<void> {
   const connection = new pg.Client(db.pool.options)
-  // Whoever takes the turn then does the same work beside this one, which is allowed.
+  // If the connection breaks, another process may take the lock and run the same tasks, which is allowed.
   connection.on('error', () => {})
   await connection.connect()
   try {
     const {
-      rows: [{ mine }],
-    } = await connection.query<{ mine: boolean }>(turn, [round])
-    if (mine) await work()
+      rows: [{ locked }],
+    } = await connection.query<{ locked: boolean }>(tryLock, [round])
+    if (locked) await work()
   } finally {
     await connection.end()
   }
@@ -108,16 +118,16 @@ async function withAdvisoryLock(db: Database, round: string, work: () => Promise
 
 export interface RetentionOptions {
   tasks: RetentionTask[]
-  /** Its name, where there are several rounds, which do not wait for each other. */
+  /** The name of the round. Rounds with different names do not wait for each other. */
   round?: string
   /** Milliseconds between two rounds. Default an hour. */
   interval?: number
-  /** Milliseconds before the first, so that servers that are started often runRetention too. Default a minute. */
+  /** Milliseconds before the first round. Default a minute: servers that restart often delete data, too. */
   delay?: number
   onError?: (error: Error) => void
 }
 
-/** Tidies again and again until stopped. */
+/** Runs rounds until it is stopped. */
 export function startRetention(
   db: Database,
   { tasks, round, interval = 3_600_000, delay = 60_000, onError = () => {} }: RetentionOptions,
@@ -137,7 +147,7 @@ export function startRetention(
   }
   schedule(delay)
   return {
-    /** Waits for no more than the step that is under way. */
+    /** Waits for the current step only. */
     async stop() {
       clearTimeout(timer)
       stopping.abort()

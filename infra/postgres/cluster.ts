@@ -1,4 +1,4 @@
-// Owns the files of the embedded database: creates the folder whole or not at all, keeps its password, and names damage.
+// The files of the embedded database: creates the folder atomically, stores its password, and detects damage.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
@@ -19,7 +19,7 @@ import type { PostgresBinaries } from './binaries.ts'
 import { EmbeddedPostgresError, reasonOf } from './errors.ts'
 
 export interface Cluster {
-  /** What PostgreSQL calls its data directory. */
+  /** PostgreSQL's data directory. */
   folder: string
   password: string
 }
@@ -32,7 +32,7 @@ export interface ClusterOptions {
   onProgress: (message: string) => void
 }
 
-/** The administrator, who owns nothing of the application's; the application itself connects as `platform`. */
+/** The administrator role. The application connects as `platform`, which owns the application's database. */
 export const ADMINISTRATOR = 'postgres'
 
 const UNFINISHED = 'unfinished-'
@@ -45,14 +45,17 @@ export function passwordFile(dataDir: string): string {
   return join(dataDir, 'password')
 }
 
-/** The sentence for a folder that PostgreSQL cannot use. */
+/** The error for a folder that PostgreSQL cannot use. */
 export function damaged(folder: string, what: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `The database folder ${folder} is damaged (${what}): restore it from a backup, or move it away to start with an empty database.`,
+    `The database folder ${folder} is damaged (${what}): restore it from a backup, or move it away to ` +
+      'start with an empty database.',
   )
 }
 
-/** Makes sure, under the lock of the data folder, that a whole database folder of the right version is in place. */
+/**
+ * Makes sure that a complete database folder of the right version exists. The caller holds the folder's lock.
+ */
 export async function prepareCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir, binaries } = options
   removeUnfinished(dataDir)
@@ -75,7 +78,8 @@ function isAbsent(folder: string): boolean {
     return !existsSync(folder) || readdirSync(folder).length === 0
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `The database folder ${folder} cannot be read (${reasonOf(error)}): give it to the user who starts the server, or choose another data folder.`,
+      `The database folder ${folder} cannot be read (${reasonOf(error)}): give it to the user who ` +
+        'starts the server, or choose another data folder.',
     )
   }
 }
@@ -90,18 +94,23 @@ function checkVersion(folder: string, major: string): void {
   if (found === major) return
   if (!/^\d+$/.test(found)) throw damaged(folder, 'its PG_VERSION is unreadable')
   throw new EmbeddedPostgresError(
-    `The database folder ${folder} was made by PostgreSQL ${found}, and this server brings PostgreSQL ${major}: carry the data over with pg_dump of version ${found}, or move the folder away to start with an empty database.`,
+    `The database folder ${folder} was created by PostgreSQL ${found}, but this server runs PostgreSQL ` +
+      `${major}: move the data with pg_dump of version ${found}, or move the folder away to start ` +
+      'with an empty database.',
   )
 }
 
-/** A start that was killed leaves its half-made folder behind; a stubborn one may stay until the next start. */
+/**
+ * Deletes the incomplete folders of starts that were killed. What cannot be deleted stays until the next
+ * start.
+ */
 function removeUnfinished(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     if (!name.startsWith(UNFINISHED)) continue
     try {
       rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 3 })
     } catch {
-      // Its initdb may still be writing there; the name is never used again, so it is in nobody's way.
+      // Its initdb may still write there. The name is never used again, so the folder does no harm.
     }
   }
 }
@@ -136,7 +145,8 @@ async function createCluster(options: ClusterOptions, folder: string, password: 
     rmSync(unfinished, { recursive: true, force: true, maxRetries: 3 })
     if (error instanceof EmbeddedPostgresError) throw error
     throw new EmbeddedPostgresError(
-      `The database could not be created in ${dataDir} (${reasonOf(error)}): make room and let this user write there, or choose another data folder.`,
+      `The database could not be created in ${dataDir} (${reasonOf(error)}): make room and let this ` +
+        'user write there, or choose another data folder.',
     )
   }
 }
@@ -148,12 +158,13 @@ function readPassword(dataDir: string): string | undefined {
     return readFileSync(path, 'utf8').trim() || undefined
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `The database password ${path} cannot be read (${reasonOf(error)}): start the server as the user who owns it.`,
+      `The database password ${path} cannot be read (${reasonOf(error)}): start the server as the user ` +
+        'who owns it.',
     )
   }
 }
 
-/** Written whole before anything uses it. */
+/** Writes the password file atomically. */
 function writePassword(dataDir: string, password = randomBytes(24).toString('hex')): string {
   const unfinished = join(dataDir, UNFINISHED + randomBytes(6).toString('hex'))
   const file = openSync(unfinished, 'wx', 0o600)
@@ -165,7 +176,7 @@ function writePassword(dataDir: string, password = randomBytes(24).toString('hex
   return password
 }
 
-/** Whoever deletes the password file gets a new password, set by PostgreSQL in single-user mode. */
+/** After the password file was deleted, sets a new password in PostgreSQL's single-user mode. */
 async function resetPassword(
   { account, binaries, onProgress }: ClusterOptions,
   folder: string,
@@ -213,7 +224,7 @@ function runToEnd(account: Account, binary: string, args: string[], input = ''):
   })
 }
 
-/** PostgreSQL gets no setting and no secret from the server's own environment. */
+/** PostgreSQL inherits no settings and no secrets from the server's environment. */
 export function postgresEnvironment(): NodeJS.ProcessEnv {
   const { PATH, SystemRoot, TEMP, TMPDIR } = process.env
   return { PATH, SystemRoot, TEMP, TMPDIR, LC_ALL: 'C', TZ: 'UTC' }

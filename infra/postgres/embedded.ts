@@ -1,5 +1,5 @@
-// Owns the embedded database: one server at a time runs real PostgreSQL on a data folder, and keeps it running until
-// stop(). Two servers never both run it; whoever comes second refuses or attaches.
+// The embedded database: one server at a time runs PostgreSQL on a data folder and restarts it when it
+// crashes. A second server refuses to start or attaches to the running database.
 import { randomInt } from 'node:crypto'
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,16 +10,16 @@ import { accountFor } from './account.ts'
 import { findBinaries } from './binaries.ts'
 import { ADMINISTRATOR, clusterFolder, damaged, passwordFile, prepareCluster } from './cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './errors.ts'
-import { clearLeftOver } from './orphan-processes.ts'
+import { stopOrphanProcesses } from './orphan-processes.ts'
 import { lockFolder } from './lock.ts'
 import { type Postmaster, PostmasterExit, type PostmasterOptions, startPostmaster } from './postmaster.ts'
 
 export { EmbeddedPostgresError } from './errors.ts'
 
 export interface EmbeddedPostgres {
-  /** How the application connects: a role that owns the database `platform` and may create others. */
+  /** The URL for the application: its role owns the database `platform` and may create others. */
   url: string
-  /** Whether another server runs the database and this one only attached to it. */
+  /** Whether another server runs the database and this one is attached to it. */
   adopted: boolean
   /** Stops the database with a fast shutdown, or only detaches from an adopted one. */
   stop(): Promise<void>
@@ -27,10 +27,10 @@ export interface EmbeddedPostgres {
 
 export interface EmbeddedOptions {
   dataDir: string
-  /** What to do where another server already runs the database of this folder. */
+  /** What to do when another server already runs the database of this folder. */
   whenRunning: 'attach' | 'refuse'
   onProgress?: (message: string) => void
-  /** Gives up durability for speed; for tests only. */
+  /** Trades durability for speed; for tests only. */
   throwaway?: boolean
 }
 
@@ -38,7 +38,10 @@ const DATABASE = 'platform'
 const ATTACH_LIMIT_MS = 60_000
 const PORT_ATTEMPTS = 10
 
-/** Below the range from which operating systems take the ports of outgoing connections, so that a restarted database finds its port free. */
+/**
+ * Below the ports that operating systems use for outgoing connections, so that a restarted database finds its
+ * port free.
+ */
 const PORTS = { from: 20_000, to: 32_000 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
@@ -50,14 +53,16 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
     const running = readRunning(dataDir)
     if (options.whenRunning === 'refuse') {
       throw new EmbeddedPostgresError(
-        `Another server${running === undefined ? '' : ` (process ${running.pid})`} uses the data folder ${dataDir}: stop it, or choose another data folder.`,
+        `Another server${running === undefined ? '' : ` (process ${running.pid})`} uses the data ` +
+          `folder ${dataDir}: stop it, or choose another data folder.`,
       )
     }
     const url = running === undefined ? undefined : await attach(dataDir, running.port)
     if (url !== undefined) return { url, adopted: true, stop: async () => {} }
     if (Date.now() > deadline)
       throw new EmbeddedPostgresError(
-        `The server that uses the data folder ${dataDir} has not opened its database within a minute: look at its log, or stop it.`,
+        `The server that uses the data folder ${dataDir} has not opened its database within a minute: ` +
+          'look at its log, or stop it.',
       )
     await sleep(100)
   }
@@ -65,7 +70,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
 
 function openFolder(path: string): string {
   try {
-    // Passing through is enough for the account that runs PostgreSQL where the server is root.
+    // When root runs the server, PostgreSQL's account only needs to pass through this folder.
     mkdirSync(path, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
     return realpathSync(resolve(path))
   } catch (error) {
@@ -75,7 +80,8 @@ function openFolder(path: string): string {
 
 function unwritable(path: string, error: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
-    `The data folder ${path} cannot be used (${reasonOf(error)}): let this user write there, or choose another data folder.`,
+    `The data folder ${path} cannot be used (${reasonOf(error)}): let this user write there, or choose ` +
+      'another data folder.',
   )
 }
 
@@ -92,7 +98,7 @@ async function serve(
     rmSync(runningFile(dataDir), { force: true })
     const binaries = findBinaries()
     const folder = clusterFolder(dataDir)
-    await clearLeftOver(folder, binaries.postgres, onProgress)
+    await stopOrphanProcesses(folder, binaries.postgres, onProgress)
     const account = accountFor(folder, binaries.postgres)
     const cluster = await prepareCluster({ dataDir, binaries, account, throwaway, onProgress })
     const setup = { binaries, account, cluster, throwaway, logFile: join(dataDir, 'postgres.log') }
@@ -139,7 +145,7 @@ async function startOnFreePort(
     try {
       return { postmaster: await startPostmaster({ ...setup, port }), port }
     } catch (error) {
-      // Somebody else took the port between asking and starting.
+      // Another process took the port in the meantime.
       const portTaken =
         error instanceof PostmasterExit && /could not create any TCP\/IP sockets/.test(error.complaint)
       if (!portTaken || attempt === PORT_ATTEMPTS) throw error
@@ -159,7 +165,7 @@ async function freePort(): Promise<number> {
   }
 }
 
-/** Starts the postmaster again, on the same port so that pools reconnect, whenever it ends by itself. */
+/** Restarts the postmaster whenever it exits by itself, on the same port so that pools reconnect. */
 function keepAlive(
   options: PostmasterOptions,
   first: Postmaster,
@@ -179,7 +185,7 @@ function keepAlive(
       if (next === undefined) return
       replace(next)
       current = next
-      onProgress('PostgreSQL answers again')
+      onProgress('PostgreSQL is running again')
     }
   })()
   return () => {
@@ -196,11 +202,11 @@ async function restart(
   let lastReason = ''
   for (let pause = 50; !stopping.aborted; pause = Math.min(pause * 2, 2_000)) {
     try {
-      await clearLeftOver(options.cluster.folder, options.binaries.postgres, onProgress)
+      await stopOrphanProcesses(options.cluster.folder, options.binaries.postgres, onProgress)
       return await startPostmaster(options)
     } catch (error) {
       const reason = reasonOf(error)
-      if (reason !== lastReason) onProgress(`PostgreSQL does not start (${reason}): trying on`)
+      if (reason !== lastReason) onProgress(`PostgreSQL does not start (${reason}): retrying`)
       lastReason = reason
     }
     await sleep(pause)
@@ -208,7 +214,7 @@ async function restart(
   return undefined
 }
 
-/** Each step repairs what a start that was killed has left undone. */
+/** Each step completes what a start that was killed left incomplete. */
 async function createDatabase(port: number, password: string, folder: string): Promise<void> {
   const administrator = new pg.Client({
     host: '127.0.0.1',
@@ -238,7 +244,7 @@ function databaseUrl(port: number, password: string): string {
   return `postgresql://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}`
 }
 
-/** The url of the running database, or undefined while it does not answer. */
+/** The URL of the running database, or undefined when it does not answer. */
 async function attach(dataDir: string, port: number): Promise<string | undefined> {
   const url = databaseUrl(port, passwordToAttach(dataDir))
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
@@ -258,7 +264,8 @@ function passwordToAttach(dataDir: string): string {
     return readFileSync(passwordFile(dataDir), 'utf8').trim()
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `The password of the running database cannot be read (${codeOf(error)}): run this as the user who started the server.`,
+      `The password of the running database cannot be read (${codeOf(error)}): run this as the user ` +
+        'who started the server.',
     )
   }
 }

@@ -1,10 +1,10 @@
-// Owns the one error of the embedded database: a single sentence that tells an operator what is wrong and what to do.
+// The error of the embedded database: one sentence for the operator that says what is wrong and what to do.
 
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
 
-/** What a caught value says, on one line. */
+/** The first line of an error's message. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.split('\n', 1)[0] ?? ''

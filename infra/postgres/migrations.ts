@@ -1,5 +1,5 @@
-// Owns the database's schema history: applies prisma/migrations in order and records each as `prisma migrate deploy`
-// would. A migration and its record are one transaction, so a start that is killed leaves nothing for a hand to mend.
+// Applies prisma/migrations in order and records each as `prisma migrate deploy` does. A migration and its
+// record are one transaction, so a start that is killed needs no manual repair.
 import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export class MigrationError extends Error {
 }
 
 export interface MigrationOptions {
-  /** The folder of migrations; `prisma/migrations` unless a test brings its own. */
+  /** The folder of the migrations. Default `prisma/migrations`. */
   folder?: string
 }
 
@@ -30,15 +30,19 @@ interface AppliedRow {
 
 const DEFAULT_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
-/** Any number will do that nothing else uses as an advisory lock, Prisma's own 72707369 included. */
+/** The advisory lock. No other lock may use this number; Prisma's own lock is 72707369. */
 const LOCK = 7_311_903_265
 
-/** A migration that waits longer for a table fails and is tried again at the next start, instead of holding up every query behind it. */
+/**
+ * A migration that waits longer for a table fails and is retried at the next start, instead of blocking all
+ * queries behind it.
+ */
 const LOCK_TIMEOUT = '30s'
 
 /**
- * The first line of a migration that PostgreSQL refuses to run in a transaction (`CREATE INDEX CONCURRENTLY`). It holds
- * one statement that may run twice (`IF NOT EXISTS`), since it may be killed between its end and its record.
+ * The first line of a migration that PostgreSQL refuses to run in a transaction (`CREATE INDEX
+ * CONCURRENTLY`). It holds one statement that may run twice (`IF NOT EXISTS`), since it may be killed between
+ * its end and its record.
  */
 const OUTSIDE_TRANSACTION = '-- outside a transaction'
 
@@ -54,7 +58,9 @@ const HISTORY_TABLE = `
     applied_steps_count INTEGER NOT NULL DEFAULT 0
   )`
 
-/** Applies what is missing and returns the names applied; safe to call from any number of servers at once. */
+/**
+ * Applies the missing migrations and returns their names. Safe to call from any number of servers at once.
+ */
 export async function applyMigrations(
   url: string,
   onProgress: (message: string) => void = () => {},
@@ -65,7 +71,7 @@ export async function applyMigrations(
   try {
     if ((await pending(client, migrations)).length === 0) return []
     await takeLock(client, onProgress)
-    // Whoever held the lock may have applied them.
+    // Another server may have applied them while it held the lock.
     const missing = await pending(client, migrations)
     if (missing.length > 0) await prepareHistory(client)
     for (const migration of missing) {
@@ -74,7 +80,7 @@ export async function applyMigrations(
     }
     return missing.map(({ name }) => name)
   } finally {
-    // Ends the session and, with it, the lock.
+    // Ends the session and releases the lock.
     await client.end().catch(() => {})
   }
 }
@@ -88,7 +94,8 @@ export function readMigrations(folder: string): Migration[] {
       return { name, script: readFileSync(join(folder, name, 'migration.sql'), 'utf8') }
     } catch {
       throw new MigrationError(
-        `The migration ${name} has no readable migration.sql: restore the file, or remove its folder if it was never applied.`,
+        `The migration ${name} has no readable migration.sql: restore the file, or remove its folder ` +
+          'if it was never applied.',
       )
     }
   })
@@ -100,22 +107,26 @@ async function connect(url: string): Promise<pg.Client> {
     application_name: 'migrations',
     connectionTimeoutMillis: 10_000,
   })
-  // A connection that breaks fails the query under way, too; without a listener it would end the process.
+  // A broken connection also fails the current query; without a listener it would crash the process.
   client.on('error', () => {})
   try {
     await client.connect()
     await client.query(
-      `SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = '${LOCK_TIMEOUT}'`,
+      'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = ' +
+        `'${LOCK_TIMEOUT}'`,
     )
     return client
   } catch (error) {
     throw new MigrationError(
-      `The database cannot be reached to apply migrations (${reasonOf(error) || codeOf(error)}): check DATABASE_URL and that the database runs.`,
+      `The database cannot be reached to apply migrations (${reasonOf(error) || codeOf(error)}): check ` +
+        'DATABASE_URL and that the database runs.',
     )
   }
 }
 
-/** The migrations that are not applied yet, once it is certain that those applied are the ones in the folder. */
+/**
+ * The migrations that are not applied yet. Throws when an applied one differs from the file in the folder.
+ */
 async function pending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
   const applied = new Map((await readHistory(client)).map((row) => [row.migration_name, row]))
   return migrations.filter((migration) => {
@@ -123,12 +134,14 @@ async function pending(client: pg.Client, migrations: Migration[]): Promise<Migr
     if (row === undefined) return true
     if (!checksums(migration.script).includes(row.checksum)) {
       throw new MigrationError(
-        `The migration ${migration.name} was edited after it was applied to this database: restore its text, and write the change as a new migration.`,
+        `The migration ${migration.name} was edited after it was applied to this database: restore its ` +
+          'text, and write the change as a new migration.',
       )
     }
     if (row.finished) return false
     throw new MigrationError(
-      `The migration ${migration.name} was begun by another tool and not finished: see whether its changes are in the database, and record that with prisma migrate resolve.`,
+      `The migration ${migration.name} was started by another tool and not finished: check whether its ` +
+        'changes are in the database, and record that with prisma migrate resolve.',
     )
   })
 }
@@ -136,7 +149,8 @@ async function pending(client: pg.Client, migrations: Migration[]): Promise<Migr
 async function readHistory(client: pg.Client): Promise<AppliedRow[]> {
   try {
     const { rows } = await client.query<AppliedRow>(
-      'SELECT migration_name, checksum, finished_at IS NOT NULL AS finished FROM _prisma_migrations WHERE rolled_back_at IS NULL',
+      `SELECT migration_name, checksum, finished_at IS NOT NULL AS finished
+       FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
     )
     return rows
   } catch (error) {
@@ -146,7 +160,7 @@ async function readHistory(client: pg.Client): Promise<AppliedRow[]> {
   }
 }
 
-/** Prisma tries the script's text with either line ending, for a checkout may change them. */
+/** Like Prisma, accepts the script with either line ending, because a checkout may change them. */
 function checksums(script: string): string[] {
   const unix = script.replaceAll('\r\n', '\n')
   return [script, unix, unix.replaceAll('\n', '\r\n')].map(checksum)
@@ -156,7 +170,9 @@ function checksum(script: string): string {
   return createHash('sha256').update(script).digest('hex')
 }
 
-/** Asks again and again rather than waiting inside a statement, whose snapshot would hold up a concurrent index build. */
+/**
+ * Polls for the lock instead of waiting in a statement, whose snapshot would block a concurrent index build.
+ */
 async function takeLock(client: pg.Client, onProgress: (message: string) => void): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     const { rows } = await client.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`)
@@ -166,7 +182,7 @@ async function takeLock(client: pg.Client, onProgress: (message: string) => void
   }
 }
 
-/** Starts the history, but not in a database that holds something else. */
+/** Creates the history table, unless the database contains tables of another application. */
 async function prepareHistory(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ history: boolean; foreign: string | null }>(`
     SELECT to_regclass('_prisma_migrations') IS NOT NULL AS history,
@@ -178,7 +194,8 @@ async function prepareHistory(client: pg.Client): Promise<void> {
   if (found?.history === true) return
   if (found?.foreign != null) {
     throw new MigrationError(
-      `The database already holds tables (${found.foreign}) and no history of this server's migrations: point DATABASE_URL at an empty database.`,
+      `The database already holds tables (${found.foreign}) and no history of this server's ` +
+        'migrations: point DATABASE_URL at an empty database.',
     )
   }
   await client.query(HISTORY_TABLE)
@@ -214,7 +231,8 @@ async function transactionId(client: pg.Client): Promise<string> {
 
 async function record(client: pg.Client, { name, script }: Migration, startedAt: Date): Promise<void> {
   await client.query(
-    `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+    `INSERT INTO _prisma_migrations
+       (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
      VALUES ($1, $2, $3, $4, clock_timestamp(), 1)`,
     [randomUUID(), checksum(script), name, startedAt],
   )

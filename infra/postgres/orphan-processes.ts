@@ -1,5 +1,6 @@
-// Clears the data folder of PostgreSQL processes that a killed server left behind. A process counts by what it is (a
-// postgres that runs in this folder), never by a process id in a file, which may belong to anybody by now.
+// Stops PostgreSQL processes that a killed server left behind in the data folder. A process is recognized as
+// a `postgres` that runs in this folder, never by a process id in a file, which may belong to another process
+// by now.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -11,68 +12,73 @@ interface Found {
   binary: string
 }
 
-/** How long a fast and then an immediate shutdown may take, in milliseconds, before the next harder signal. */
-const PATIENCE: [NodeJS.Signals, number][] = [
+/** Milliseconds that each signal (fast shutdown, immediate shutdown, kill) gets before the next one. */
+const SIGNAL_TIMEOUTS: [NodeJS.Signals, number][] = [
   ['SIGINT', 15_000],
   ['SIGQUIT', 5_000],
   ['SIGKILL', 5_000],
 ]
 
-/** Stops what still runs in the folder; afterwards a new postmaster may start there. */
-export async function clearLeftOver(
+/** Stops what still runs in the folder, so that a new postmaster can start there. */
+export async function stopOrphanProcesses(
   folder: string,
   binary: string,
   onProgress: (message: string) => void,
 ): Promise<void> {
   const pidFile = join(folder, 'postmaster.pid')
-  const noted = notedPid(pidFile)
-  const found = processesIn(folder, noted)
-  const postmaster = found.find(({ pid }) => pid === noted)
+  const recorded = recordedPid(pidFile)
+  const found = processesIn(folder, recorded)
+  const postmaster = found.find(({ pid }) => pid === recorded)
   if (postmaster !== undefined) {
     if (postmaster.binary !== realpath(binary)) {
       throw new EmbeddedPostgresError(
-        `Another PostgreSQL (process ${postmaster.pid}, ${postmaster.binary}) serves the database folder ${folder}: stop it and start again.`,
+        `Another PostgreSQL (process ${postmaster.pid}, ${postmaster.binary}) serves the database ` +
+          `folder ${folder}: stop it and start again.`,
       )
     }
     onProgress(`stopping the PostgreSQL that an earlier run left behind (process ${postmaster.pid})`)
-    await end(postmaster.pid, folder, noted)
+    await end(postmaster.pid, folder, recorded)
   }
-  await endOrphans(folder, noted)
-  // A process id that has passed to somebody else would stop PostgreSQL, which trusts the file.
-  if (noted !== undefined && isAlive(noted)) rmSync(pidFile, { force: true })
+  await endOrphans(folder, recorded)
+  // PostgreSQL trusts the file: a process id that another process has by now would prevent its start.
+  if (recorded !== undefined && isAlive(recorded)) rmSync(pidFile, { force: true })
 }
 
-async function end(pid: number, folder: string, noted: number | undefined): Promise<void> {
-  for (const [signal, patience] of PATIENCE) {
+async function end(pid: number, folder: string, recorded: number | undefined): Promise<void> {
+  for (const [signal, timeout] of SIGNAL_TIMEOUTS) {
     send(pid, signal)
-    const deadline = Date.now() + patience
+    const deadline = Date.now() + timeout
     while (Date.now() < deadline) {
-      if (!processesIn(folder, noted).some((found) => found.pid === pid)) return
+      if (!processesIn(folder, recorded).some((found) => found.pid === pid)) return
       await sleep(20)
     }
   }
   throw new EmbeddedPostgresError(
-    `The PostgreSQL that an earlier run left behind (process ${pid}) cannot be stopped: end it by hand and start again.`,
+    `The PostgreSQL that an earlier run left behind (process ${pid}) cannot be stopped: end it by hand ` +
+      'and start again.',
   )
 }
 
-/** Backends leave by themselves once their postmaster is gone; a busy one is ended, which recovery makes good. */
-async function endOrphans(folder: string, noted: number | undefined): Promise<void> {
+/**
+ * Backends exit when their postmaster is gone. A busy backend is killed; crash recovery repairs its changes.
+ */
+async function endOrphans(folder: string, recorded: number | undefined): Promise<void> {
   const leaving = Date.now() + 1_000
   for (;;) {
-    const orphans = processesIn(folder, noted)
+    const orphans = processesIn(folder, recorded)
     if (orphans.length === 0) return
     if (Date.now() > leaving) for (const { pid } of orphans) send(pid, 'SIGKILL')
     if (Date.now() > leaving + 5_000) {
       throw new EmbeddedPostgresError(
-        `PostgreSQL processes of an earlier run cannot be ended (${orphans.map(({ pid }) => pid).join(', ')}): end them by hand and start again.`,
+        'PostgreSQL processes of an earlier run cannot be ended ' +
+          `(${orphans.map(({ pid }) => pid).join(', ')}): end them by hand and start again.`,
       )
     }
     await sleep(20)
   }
 }
 
-function notedPid(pidFile: string): number | undefined {
+function recordedPid(pidFile: string): number | undefined {
   try {
     const pid = Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])
     return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
@@ -81,13 +87,13 @@ function notedPid(pidFile: string): number | undefined {
   }
 }
 
-function processesIn(folder: string, noted: number | undefined): Found[] {
+function processesIn(folder: string, recorded: number | undefined): Found[] {
   if (process.platform === 'linux') return fromProc(folder)
-  if (noted === undefined || process.platform === 'win32') return []
-  return fromPs(folder, noted)
+  if (recorded === undefined || process.platform === 'win32') return []
+  return fromPs(folder, recorded)
 }
 
-/** PostgreSQL's processes all work in their data folder, and /proc tells the folder and the binary of each. */
+/** PostgreSQL's processes run in their data folder; /proc shows the folder and the binary of each process. */
 function fromProc(folder: string): Found[] {
   const place = realpath(folder)
   const found: Found[] = []
@@ -99,7 +105,7 @@ function fromProc(folder: string): Found[] {
       const binary = readlinkSync(`/proc/${name}/exe`).replace(/ \(deleted\)$/, '')
       if (basename(binary) === 'postgres') found.push({ pid: Number(name), binary })
     } catch {
-      // It ended in between, or belongs to somebody else.
+      // It exited in the meantime, or belongs to another user.
     }
   }
   return found
@@ -140,6 +146,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It is gone already.
+    // It has exited already.
   }
 }

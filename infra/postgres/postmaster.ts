@@ -1,5 +1,5 @@
-// Runs one postmaster: starts it in a session of its own, so that Ctrl-C at the terminal leaves it to the server to
-// stop it after draining, says when it answers, and ends it with a fast shutdown.
+// Runs one postmaster: starts it, waits until it answers, and stops it with a fast shutdown. It runs in a
+// session of its own, so that Ctrl-C does not stop it before the server has drained its requests.
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,14 +19,14 @@ export interface PostmasterOptions {
 }
 
 export interface Postmaster {
-  /** Settles with a description when the process has ended, for whatever reason. */
+  /** Resolves with a description when the process has exited. */
   exited: Promise<string>
   stop(): Promise<void>
-  /** Asks for a fast shutdown without waiting; all that a process can do on its own way out. */
+  /** Requests a fast shutdown without waiting, for a process that is exiting itself. */
   abandon(): void
 }
 
-/** The postmaster ended before it answered; `complaint` is what it said. */
+/** The postmaster exited before it answered. `complaint` is its last error message. */
 export class PostmasterExit extends Error {
   readonly complaint: string
   constructor(complaint: string) {
@@ -37,7 +37,7 @@ export class PostmasterExit extends Error {
 
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024
 const SILENCE_LIMIT_MS = 60_000
-const STOP_PATIENCE: [NodeJS.Signals, number][] = [
+const STOP_TIMEOUTS: [NodeJS.Signals, number][] = [
   ['SIGINT', 30_000],
   ['SIGQUIT', 5_000],
   ['SIGKILL', 5_000],
@@ -52,12 +52,12 @@ const SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // Bounds the write-ahead log that a restart after a crash has to replay.
+  // Limits the write-ahead log that a restart after a crash must replay.
   max_wal_size: '256MB',
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // What happens to the server is logged; failed statements are not, for they hold people's data.
+  // Server events are logged; failed statements are not, because they contain personal data.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -72,10 +72,10 @@ const THROWAWAY_SETTINGS = {
   autovacuum_naptime: '60s',
 }
 
-/** Resolves once the postmaster answers; rejects with PostmasterExit where it ended before that. */
+/** Resolves when the postmaster answers; rejects with PostmasterExit when it exits before that. */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const { binaries, account, cluster, logFile, port, throwaway } = options
-  boundLog(logFile)
+  limitLog(logFile)
   const log = openSync(logFile, 'a', 0o600)
   const logStart = statSync(logFile).size
   const settings = { ...SETTINGS, ...(throwaway ? THROWAWAY_SETTINGS : {}), port: String(port) }
@@ -106,8 +106,8 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   })
 
   const stop = async () => {
-    const patience = throwaway ? STOP_PATIENCE.slice(1) : STOP_PATIENCE
-    for (const [signal, limit] of patience) {
+    const timeouts = throwaway ? STOP_TIMEOUTS.slice(1) : STOP_TIMEOUTS
+    for (const [signal, limit] of timeouts) {
       if (ended !== undefined) return
       if (process.platform === 'win32')
         execFile(binaries.pgCtl, ['stop', '-m', 'fast', '-D', cluster.folder], () => {})
@@ -122,7 +122,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
       throw new PostmasterExit(complaintOf(logFile, logStart) ?? `it ended with ${ended}`)
     const answer = await ask(port, cluster.password)
     if (answer === 'ready') break
-    // Recovery after a crash takes what it takes, as long as the server says that it is starting.
+    // Crash recovery may take any time, as long as the server reports that it is starting.
     if (answer === 'starting') silentSince = Date.now()
     if (answer instanceof Error || Date.now() - silentSince > SILENCE_LIMIT_MS) {
       await stop()
@@ -135,7 +135,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     await Promise.race([exited, sleep(25)])
   }
 
-  const trimming = setInterval(() => boundLog(logFile), 60_000)
+  const trimming = setInterval(() => limitLog(logFile), 60_000)
   trimming.unref()
   void exited.then(() => clearInterval(trimming))
   return {
@@ -147,7 +147,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   }
 }
 
-/** Whether the server answers with its password: the only proof that it is ready, and that it is ours. */
+/** Whether the server accepts its password: the only proof that it is ready and that it is this database. */
 async function ask(port: number, password: string): Promise<'ready' | 'starting' | 'silent' | Error> {
   const client = new pg.Client({
     host: '127.0.0.1',
@@ -174,11 +174,12 @@ async function ask(port: number, password: string): Promise<'ready' | 'starting'
 function refusal(error: Error, folder: string): EmbeddedPostgresError {
   if (!codeOf(error).startsWith('28')) return damaged(folder, reasonOf(error))
   return new EmbeddedPostgresError(
-    `The password file beside ${folder} does not open this database: delete that file and start again, and a new password is set.`,
+    `The password file beside ${folder} does not open this database: delete that file and start again, ` +
+      'and a new password is set.',
   )
 }
 
-/** The reason that PostgreSQL itself wrote, since the given place of its log. */
+/** The reason that PostgreSQL wrote to its log after the position `start`. */
 function complaintOf(logFile: string, start: number): string | undefined {
   const file = openSync(logFile, 'r')
   try {
@@ -194,8 +195,8 @@ function complaintOf(logFile: string, start: number): string | undefined {
   }
 }
 
-/** The postmaster keeps its handle, so the text moves aside and the file itself starts again from nothing. */
-function boundLog(logFile: string): void {
+/** Rotates a large log: the text is copied and the file truncated, because the postmaster keeps it open. */
+function limitLog(logFile: string): void {
   if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return
   copyFileSync(logFile, `${logFile}.1`)
   truncateSync(logFile)

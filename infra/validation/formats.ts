@@ -1,5 +1,5 @@
-// The string formats of the spec: the standard ones, others beyond them, and ours where a standard one lets through what a
-// Date or the database then refuses. Used by the compiled validators.
+// The string formats of the spec: Ajv's standard formats, `timezone`, and stricter versions of the formats
+// whose standard version accepts values that Date or PostgreSQL rejects. The compiled validators use them.
 import type { ErrorObject, Format } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 
@@ -15,7 +15,7 @@ function isTimezone(name: string): boolean {
 }
 
 function asTimezone(name: string): boolean {
-  // Intl also takes offsets such as +01:00, which are no time zones.
+  // Intl also accepts offsets such as +01:00, which are not time zones.
   if (!/^[A-Za-z]/.test(name)) return false
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
@@ -25,24 +25,27 @@ function asTimezone(name: string): boolean {
   }
 }
 
-/** RFC 3339 with an offset, in the years 1 to 9999, no leap second: what Date and timestamptz both keep. */
+/**
+ * RFC 3339 with an offset, in the years 1 to 9999, without leap seconds: what Date and timestamptz both
+ * store.
+ */
 function isDateTime(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/.test(text)) return false
   const time = Date.parse(text.toUpperCase())
   if (Number.isNaN(time)) return false
   const year = new Date(time).getUTCFullYear()
-  // Date.parse rolls 31 February over; the day must be the one that was written.
+  // Date.parse turns 31 February into March, so the day is compared with the length of the month.
   const days = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate()
   return year >= 1 && year <= 9999 && Number(text.slice(8, 10)) <= days
 }
 
+const domainLabel = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
+const emailPattern = new RegExp(
+  `^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${domainLabel}(?:\\.${domainLabel})+$`,
+)
+
 function isEmail(text: string): boolean {
-  return (
-    text.length <= 254 &&
-    /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/.test(
-      text,
-    )
-  )
+  return text.length <= 254 && emailPattern.test(text)
 }
 
 export const formats: Record<string, Format> = {
@@ -52,7 +55,7 @@ export const formats: Record<string, Format> = {
   email: isEmail,
 }
 
-/** Thrown out of a validation that has found more problems than anybody reads. */
+/** Ends a validation that found very many problems. */
 export class TooManyProblems extends Error {
   errors: ErrorObject[]
 
@@ -62,17 +65,17 @@ export class TooManyProblems extends Error {
   }
 }
 
-const mostErrors = 10_000
+const maxErrors = 10_000
 
-/** The problems of a value with those of a part of it. */
+/** Adds the problems of a part to those of the whole value. Called by the compiled validators. */
 export function joined(errors: ErrorObject[] | null, further: ErrorObject[]): ErrorObject[] {
   if (errors === null) return further
-  if (errors.length > mostErrors) throw new TooManyProblems(errors)
+  if (errors.length > maxErrors) throw new TooManyProblems(errors)
   for (const error of further) errors.push(error)
   return errors
 }
 
-/** The keyword uniqueItems in linear time; Ajv's own compares every pair. */
+/** The keyword `uniqueItems` in linear time. Ajv's own implementation compares every pair. */
 export function distinct(items: unknown[]): boolean {
   const seen = new Set<string>()
   for (const item of items) {

@@ -1,6 +1,6 @@
-// JSON pointers, as RFC 6901 has them.
+// JSON pointers (RFC 6901).
 
-/** The keys that a pointer leads by, from the root on. A `#` before it, as in a local `$ref`, is none of them. */
+/** The keys of a pointer, from the root on. A `#` at the start, as in a local `$ref`, is ignored. */
 export function keysOf(pointer: string): string[] {
   return pointer
     .split('/')
@@ -8,12 +8,12 @@ export function keysOf(pointer: string): string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** A key as it stands in a pointer. */
+/** A key, escaped for a pointer. */
 export function escaped(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** What the keys lead to; undefined where they lead nowhere. */
+/** The value at the keys, or undefined. */
 export function valueAt(root: any, keys: readonly string[]): any {
   return keys.reduce((value, key) => value?.[key], root)
 }

@@ -1,14 +1,14 @@
-// What a compiled validator finds wrong with a value, said for people.
+// Turns the errors of a compiled validator into problems with messages for people.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Location, Problem } from '../errors.ts'
 import { TooManyProblems } from './formats.ts'
 import { keysOf, valueAt } from './json-pointer.ts'
 
-export const mostProblems = 100
-/** Of an enum with more values not all are told. */
-const mostListed = 12
+export const maxProblems = 100
+/** The message for an enum with more values shows only some of them. */
+const maxListedValues = 12
 
-/** Adds what is wrong with the value to `problems`; fills in the schema's defaults. */
+/** Validates the value, adds its problems to `problems`, and fills in the schema's defaults. */
 export function checkWith(
   validate: ValidateFunction,
   value: unknown,
@@ -17,20 +17,20 @@ export function checkWith(
 ): void {
   const errors = errorsOf(validate, value)
   if (errors === null) return
-  const said = new Set<string>()
+  const reported = new Set<string>()
   const choices = new Set(
     errors
       .filter(({ keyword, params }) => keyword === 'oneOf' && params.names !== undefined)
       .map(({ instancePath }) => instancePath),
   )
   for (const error of errors) {
-    // Said by the choice as a whole.
+    // Skip errors of a branch; the `oneOf` error covers them.
     if (choices.has(error.instancePath) && /\/oneOf\/\d+\/required$/.test(error.schemaPath)) continue
-    if (problems.length >= mostProblems) return
+    if (problems.length >= maxProblems) return
     const problem = asProblem(error, value, location)
     const name = `${problem.constraint} ${problem.field}`
-    if (!said.has(name)) problems.push(problem)
-    said.add(name)
+    if (!reported.has(name)) problems.push(problem)
+    reported.add(name)
   }
 }
 
@@ -44,7 +44,7 @@ function errorsOf(validate: ValidateFunction, value: unknown): ErrorObject[] | n
 }
 
 function asProblem(error: ErrorObject, root: unknown, location: Location): Problem {
-  const { keyword, params, message = 'is wrong' } = error
+  const { keyword, params, message = 'is invalid' } = error
   const path = keysOf(error.instancePath)
   if (keyword === 'required') path.push(params.missingProperty)
   if (keyword === 'additionalProperties') path.push(params.additionalProperty)
@@ -62,20 +62,20 @@ function asProblem(error: ErrorObject, root: unknown, location: Location): Probl
     return { field, constraint: 'required', message: `${field} is required and must not be blank`, location }
   if (keyword === 'required') return { field, constraint: keyword, message: `${field} is required`, location }
   if (keyword === 'additionalProperties')
-    return { field, constraint: keyword, message: `${field} is not known`, location }
+    return { field, constraint: keyword, message: `Unknown field: ${field}`, location }
   if (choice !== null) return { field, ...choice, location }
   if (keyword === 'enum')
     return {
       field,
       constraint: keyword,
-      message: `${field} must be one of ${listed(params.allowedValues, valueAt(root, path))}`,
+      message: `${field} must be one of ${listValues(params.allowedValues, valueAt(root, path))}`,
       location,
     }
-  const said = sayings[keyword]?.(params) ?? message
-  return { field, constraint: keyword, message: `${field} ${said}`, location }
+  const rule = rules[keyword]?.(params) ?? message
+  return { field, constraint: keyword, message: `${field} ${rule}`, location }
 }
 
-/** What is wrong with the properties of which there is to be exactly one; null for alternatives of another kind. */
+/** The problem with properties of which exactly one must be present; null for other uses of `oneOf`. */
 function choiceOf({
   names,
   passingSchemas,
@@ -89,22 +89,25 @@ function choiceOf({
   }
 }
 
-/** All of a few values; of more those that begin as the one that was given, which may be meant. */
-function listed(values: unknown[], given: unknown): string {
-  if (values.length <= mostListed) return values.join(', ')
+/** Lists the values. Of many values, only the three that share the longest prefix with the given one. */
+function listValues(values: unknown[], given: unknown): string {
+  if (values.length <= maxListedValues) return values.join(', ')
   const text = String(given)
-  const alike = (value: unknown): number =>
+  const firstDifference = (value: unknown): number =>
     [...String(value)].findIndex((character, i) => character !== text[i])
-  const shared = new Map(
-    values.map((value) => [value, alike(value) === -1 ? String(value).length : alike(value)]),
+  const prefixLength = new Map(
+    values.map((value) => {
+      const difference = firstDifference(value)
+      return [value, difference === -1 ? String(value).length : difference]
+    }),
   )
-  const some = values.toSorted((a, b) => shared.get(b)! - shared.get(a)!).slice(0, 3)
-  return `${values.length} values such as ${some.join(', ')}`
+  const closest = values.toSorted((a, b) => prefixLength.get(b)! - prefixLength.get(a)!).slice(0, 3)
+  return `${values.length} values such as ${closest.join(', ')}`
 }
 
-/** What Ajv says for machines, said for people. */
-const sayings: Record<string, (params: Record<string, any>) => string> = {
-  oneOf: () => 'must match exactly one of the alternatives of its schema: give one, not several or none',
+/** Messages that replace those of Ajv. */
+const rules: Record<string, (params: Record<string, any>) => string> = {
+  oneOf: () => 'must match exactly one of the alternatives in its schema',
   pattern: ({ pattern, says }) =>
     says !== undefined
       ? `must be ${says}`
@@ -121,7 +124,7 @@ const sayings: Record<string, (params: Record<string, any>) => string> = {
     )[format] ?? `must be a ${format}`,
 }
 
-/** An empty or blank string stands for no value at all. */
+/** A blank string counts as a missing value. */
 function isBlank(root: unknown, path: string[]): boolean {
   const value = valueAt(root, path)
   return typeof value === 'string' && value.trim() === ''

@@ -1,13 +1,13 @@
-// Request bodies as strict JSON (RFC 8259 and I-JSON, RFC 7493): what PostgreSQL or another reader would understand
-// differently is refused here, as 400.
+// Parses request bodies as strict JSON (RFC 8259 and I-JSON, RFC 7493). JSON that PostgreSQL or another
+// parser would read differently is rejected with 400.
 import { isUtf8 } from 'node:buffer'
 import { invalidField, type ApiError } from '../errors.ts'
 
 const maxDepth = 32
 
 /**
- * The value of a body; undefined for an empty one.
- * Throws 400 for what is no JSON, for duplicate or dangerous keys, NUL, lone surrogates and nesting over 32.
+ * The value of a body; undefined for an empty body.
+ * Throws 400 for invalid JSON, duplicate or dangerous keys, NUL, lone surrogates and more than 32 levels.
  */
 export function parseStrictJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
@@ -20,11 +20,14 @@ export function parseStrictJson(body: Buffer): unknown {
   } catch {
     throw refuse('json', 'The body is not valid JSON.')
   }
-  if (inspect(value) !== members) throw refuse('unique_keys', 'An object of the body has the same key twice.')
+  if (inspect(value) !== members) throw refuse('unique_keys', 'An object in the body has a duplicate key.')
   return value
 }
 
-/** How many members the text's objects have, by their colons. JSON.parse keeps one of two equal keys: then it has fewer. */
+/**
+ * The number of members of all objects in the text, counted by their colons. JSON.parse keeps only one of two
+ * equal keys, so with a duplicate key its result has fewer members.
+ */
 function countMembers(text: string): number {
   let members = 0
   let depth = 0
@@ -38,7 +41,7 @@ function countMembers(text: string): number {
         break // :
       case 0x7b:
       case 0x5b: // { [
-        if (++depth > maxDepth) throw refuse('max_depth', `The body is nested more than ${maxDepth} deep.`)
+        if (++depth > maxDepth) throw refuse('max_depth', `The body has more than ${maxDepth} levels.`)
         break
       case 0x7d:
       case 0x5d:
@@ -49,7 +52,7 @@ function countMembers(text: string): number {
   return members
 }
 
-/** Refuses strings that are no text, and counts the members of all objects. */
+/** Rejects strings that are not valid text, and counts the members of all objects. */
 function inspect(value: unknown): number {
   if (typeof value === 'string') return inspectText(value)
   if (typeof value !== 'object' || value === null) return 0
@@ -64,9 +67,9 @@ function inspect(value: unknown): number {
 }
 
 function inspectText(text: string): 0 {
-  if (text.includes('\0')) throw refuse('no_nul', 'A string of the body holds the character NUL.')
+  if (text.includes('\0')) throw refuse('no_nul', 'A string in the body contains a NUL character.')
   if (!text.isWellFormed())
-    throw refuse('well_formed', 'A string of the body holds half of a surrogate pair.')
+    throw refuse('well_formed', 'A string in the body contains an unpaired surrogate.')
   return 0
 }
 

@@ -1,10 +1,10 @@
-// The compiled validators of the contract, by their names in the table of operations.
+// The compiled validators of the contract, by their names in generated/operations.ts.
 import type { ValidateFunction } from 'ajv'
 import validators from '../../generated/validators.js'
 import type { Location, Problem } from '../errors.ts'
 import { checkWith } from './problems.ts'
 
-/** Adds what is wrong with the value to `problems`; fills in the spec's defaults. */
+/** Validates the value, adds its problems to `problems`, and fills in the spec's defaults. */
 export function check(
   name: string | undefined,
   value: unknown,

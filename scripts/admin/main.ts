@@ -6,13 +6,15 @@ import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.
 import { openDatabase, type Database } from '../../infra/database/database.ts'
 import { ApiError } from '../../infra/errors.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from '../../services/events/emit.ts'
-import { createJobs, deliveryQueue } from '../../infra/jobs/queue.ts'
+import { createJobQueues } from '../../infra/jobs/queue.ts'
+import { deliveryQueue } from '../../services/webhooks/worker.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { insertUser, toUser } from '../../services/users/users.ts'
 import { allScopes, insertApiKey, defaultScopes, toApiKey, type Scope } from '../../services/users/api-keys.ts'
+import { jobQueues } from '../../services/services.ts'
 
 const usage = `npm run admin -- users                                  lists the users
 npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
@@ -189,14 +191,14 @@ async function main(): Promise<void> {
       : null
   try {
     const url = config.databaseUrl ?? postgres!.url
-    const [applied] = await prepareDatabase(url)
+    const [applied] = await prepareDatabase(url, { queues: jobQueues })
     if (applied === readMigrations(migrationsFolder)[0].name)
       console.error(
         `It is new, made by this command. For the database of a server, give the ${config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL'} that the server has.`,
       )
     const db = openDatabase({ url, poolSize: 2 })
     try {
-      const deliveries = createJobs({ database: db }).queue<DeliveryJob>(deliveryQueue)
+      const deliveries = createJobQueues({ database: db }).queue<DeliveryJob>(deliveryQueue)
       // Servers and workers look after the log by themselves.
       await commands[name](db, createEmitter({ deliveries, onEmitted: () => {}, strict: false }))
     } finally {

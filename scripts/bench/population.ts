@@ -8,6 +8,7 @@ import { ADMINISTRATOR, passwordFile } from '../../infra/postgres/cluster.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { insertUser } from '../../services/users/users.ts'
 import { insertApiKey, defaultScopes } from '../../services/users/api-keys.ts'
+import { jobQueues } from '../../services/services.ts'
 
 export interface Person {
   id: string
@@ -22,7 +23,7 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   await client.end()
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  await prepareDatabase(url.href)
+  await prepareDatabase(url.href, { queues: jobQueues })
   return url.href
 }
 

@@ -25,8 +25,8 @@ const exceptions: Record<string, string> = {
 /** What is not part of the project although it lies in its folder: see .gitignore. */
 const ignored = /^(\.git|\.data|\.tap|\.env)$|(^|\/)node_modules$|\.log$/
 
-/** Markdown has no way to wrap a table's row or a link. */
-const unwrappable = /^\s*\||^\s*(-\s+)?\S+$/
+/** Neither a row of a Markdown table, a link nor an environment variable can be wrapped. */
+const unwrappable: Record<string, RegExp> = { md: /^\s*\||^\s*(-\s+)?\S+$/, example: /^(# )?[A-Z_]+=\S*$/ }
 
 /**
  * @returns one line, `file:line has n columns`, for each line that is too long in the project at `folder`.
@@ -36,7 +36,7 @@ export function lineProblems(folder: string): string[] {
     readFileSync(join(folder, file), 'utf8')
       .split('\n')
       .flatMap((line, i) => {
-        if (line.length <= maxColumns || (file.endsWith('.md') && unwrappable.test(line))) return []
+        if (line.length <= maxColumns || unwrappable[file.split('.').at(-1)!]?.test(line)) return []
         const columns = [...line].length
         return columns <= maxColumns
           ? []

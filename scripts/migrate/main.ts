@@ -9,6 +9,7 @@ import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { jobQueues } from '../../services/services.ts'
 
 const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
@@ -66,7 +67,7 @@ async function migrate(): Promise<void> {
 }
 
 async function applyTo(url: string): Promise<void> {
-  const names = await prepareDatabase(url, console.log)
+  const names = await prepareDatabase(url, { queues: jobQueues, onProgress: console.log })
   console.log(
     names.length === 0
       ? 'The database is up to date.'

@@ -9,9 +9,10 @@ import pg from 'pg'
 import { findBinaries } from '../../infra/postgres/binaries.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
-import { clearLeftOver } from '../../infra/postgres/orphan-processes.ts'
+import { stopOrphanProcesses } from '../../infra/postgres/orphan-processes.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { jobQueues } from '../../services/services.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
 
 export interface TestServices {
@@ -62,7 +63,7 @@ async function createTemplate(url: string): Promise<void> {
   await administer(url, `CREATE DATABASE ${TEMPLATE}`)
   const template = new URL(url)
   template.pathname = `/${TEMPLATE}`
-  await prepareDatabase(template.href)
+  await prepareDatabase(template.href, { queues: jobQueues })
   await administer(url, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
 }
 
@@ -86,7 +87,7 @@ async function clearKilledRuns(): Promise<void> {
     try {
       const release = lockFolder(database)
       if (release === null) continue
-      await clearLeftOver(clusterFolder(database), findBinaries().postgres, () => {})
+      await stopOrphanProcesses(clusterFolder(database), findBinaries().postgres, () => {})
       release()
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     } catch {

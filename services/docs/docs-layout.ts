@@ -1,5 +1,5 @@
 // The layout of the documentation pages: one style, no script, nothing from other hosts; readable on a phone.
-import { html, htmlDocument, policyOf, type Html } from '../../infra/html/html.ts'
+import { html, htmlDocument, contentSecurityPolicy, type Html } from '../../infra/html/html.ts'
 
 const style = `
 :root {
@@ -47,7 +47,7 @@ summary { cursor: pointer; color: var(--accent); padding: .5rem 0 }
 `
 
 export const docsPageHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': policyOf(style, "'none'"),
+  'content-security-policy': contentSecurityPolicy(style, "'none'"),
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
 }

@@ -6,7 +6,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
-import { hold } from '../../infra/validation/response-check.ts'
+import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { isFailingSql } from './failing-endpoints.ts'
 import { tenantEventSql } from './log.ts'
 
@@ -157,7 +157,7 @@ interface Payload {
 
 /** Throws when the event does not match the spec. */
 function checkPayload({ id, type, at, projectId, requestId, data }: Payload): void {
-  hold(`the event ${type}`, eventTypes[type].payload, {
+  assertMatchesSchema(`the event ${type}`, eventTypes[type].payload, {
     id,
     type,
     created_at: at.toISOString(),

@@ -4,7 +4,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { containing, listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import { containsPattern, listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
 import { paymentsNow } from './clock.ts'
 
 export type Product = components['schemas']['Product']
@@ -52,7 +52,7 @@ export async function listProducts(db: Db, query: ProductListQuery): Promise<Pag
   const values: unknown[] = []
   const filters: string[] = []
   if (query.active !== undefined) filters.push(`p.active = $${values.push(query.active)}`)
-  if (query.q !== undefined) filters.push(`lower(p.name) LIKE lower($${values.push(containing(query.q))})`)
+  if (query.q !== undefined) filters.push(`lower(p.name) LIKE lower($${values.push(containsPattern(query.q))})`)
   return await listPage<Product>(
     db,
     {

@@ -5,7 +5,7 @@ import type { Project as ProjectRow } from '../../generated/prisma/client.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { statement, statementOf } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { containing, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
+import { containsPattern, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 
 export type Project = components['schemas']['Project']
@@ -61,7 +61,7 @@ function listStatement(
   if (query.category !== undefined) filters.push(`p.category = ${value(query.category)}`)
   if (query.tag !== undefined) filters.push(`p.tags @> ARRAY[${value(query.tag)}]::text[]`)
   if (query.q !== undefined) {
-    const pattern = value(containing(query.q))
+    const pattern = value(containsPattern(query.q))
     filters.push(`(p.name ILIKE ${pattern} OR p.description ILIKE ${pattern})`)
   }
   const where = [...memberFilters, ...filters].join(' AND ')

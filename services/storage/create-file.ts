@@ -2,7 +2,7 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { invalidField, overQuota, payloadTooLarge } from '../../infra/errors.ts'
+import { invalidField, payloadTooLarge, quotaExceeded } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -88,7 +88,7 @@ async function receiveWithinQuota(
   return await storage.tempFiles.receive(file, {
     maxBytes: Math.max(0, limit),
     name,
-    tooLarge: () => (left < maxBytes ? overQuota(quota) : payloadTooLarge(limit)),
+    tooLarge: () => (left < maxBytes ? quotaExceeded(quota) : payloadTooLarge(limit)),
   })
 }
 
@@ -105,7 +105,7 @@ export async function addFile(
   const { projectId, ownerId } = fields
   const file = await insertFile(tx, id, fields)
   const quota = quotaFor(config, projectId)
-  if ((await usageOf(tx, projectId ?? ownerId)).bytes > quota) throw overQuota(quota)
+  if ((await usageOf(tx, projectId ?? ownerId)).bytes > quota) throw quotaExceeded(quota)
   await events.emit(tx, 'file.created', file, { userId: ownerId })
   return file
 }

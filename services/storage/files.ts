@@ -6,7 +6,7 @@ import { notFound, invalidField } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { containing, listPage, literal, type Page } from '../../infra/database/pagination.ts'
+import { listPage, type Page, containsPattern, escapeLike } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 
 export type File = components['schemas']['File']
@@ -174,17 +174,17 @@ export async function listFiles(db: Db, workspaceId: string, query: FileListQuer
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters: string[] = []
   if (query.content_type !== undefined)
-    filters.push(`f.content_type COLLATE "C" LIKE ${value(`${literal(query.content_type)}%`)}`)
+    filters.push(`f.content_type COLLATE "C" LIKE ${value(`${escapeLike(query.content_type)}%`)}`)
   if (query.visibility !== undefined)
     filters.push(`f.visibility = ${value(query.visibility)}::"FileVisibility"`)
   if (query.tag !== undefined) filters.push(`f.tags @> ARRAY[${value(query.tag)}]::text[]`)
   if (query.path !== undefined) {
     const folder = query.path.replace(/\/+$/, '')
     filters.push(
-      `(f.path COLLATE "C" = ${value(folder)} OR f.path COLLATE "C" LIKE ${value(`${literal(folder)}/%`)})`,
+      `(f.path COLLATE "C" = ${value(folder)} OR f.path COLLATE "C" LIKE ${value(`${escapeLike(folder)}/%`)})`,
     )
   }
-  if (query.q !== undefined) filters.push(`lower(f.name) LIKE lower(${value(containing(query.q))})`)
+  if (query.q !== undefined) filters.push(`lower(f.name) LIKE lower(${value(containsPattern(query.q))})`)
   const isFiltered = filters.length > 0
   return await listPage<File>(
     db,

@@ -4,8 +4,8 @@ import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
-import { removing } from '../../infra/database/batch-delete.ts'
 import { isBlobKey } from './blobs/blob-store.ts'
+import { deleteBatchStep } from '../../infra/database/batch-delete.ts'
 import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
 import { deleteExpiredUploads } from './uploads/retention.ts'
@@ -65,7 +65,7 @@ export function storageRetentionTasks(
   return [
     {
       name: 'files of deleted users',
-      step: removing('files', filesOfDeletedUsers, batchSize.filesOfDeletedUsers),
+      step: deleteBatchStep('files', filesOfDeletedUsers, batchSize.filesOfDeletedUsers),
     },
     {
       name: 'orphans',

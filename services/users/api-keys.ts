@@ -2,7 +2,7 @@
 // of the secret is stored; the secret itself is returned once, when the key is created.
 import type { components } from '../../generated/types.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
-import { digestOf, newSecret, startOf, type KeyMode } from '../../infra/api-key-format.ts'
+import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../../infra/errors.ts'
@@ -79,7 +79,7 @@ export async function insertApiKey(
       projectIds: projectIds ?? [],
       allProjects: projectIds === null,
       expiresAt,
-      start: startOf(secret),
+      start: keyPrefix(secret),
       digest: Buffer.from(digestOf(secret), 'hex'),
       createdAt: timeOf(id),
     },

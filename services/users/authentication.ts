@@ -95,7 +95,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
     },
     async waitForInvalidation(digestOrUserId) {
       invalidate(digestOrUserId)
-      await listener.settle()
+      await listener.waitForListeners()
     },
     get listening() {
       return listener.listening

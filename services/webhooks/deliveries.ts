@@ -159,12 +159,12 @@ async function resend(
   queue: Queue<DeliveryJob>,
   endpointId: string,
   ids: string[],
-  tier?: string,
+  lane?: string,
 ): Promise<void> {
   await tx.sql(resetDeliveries, [ids])
   await queue.add(
     tx,
-    ids.map((id) => ({ data: { delivery_id: id }, group: endpointId, tier })),
+    ids.map((id) => ({ data: { delivery_id: id }, group: endpointId, lane })),
   )
 }
 

@@ -27,10 +27,10 @@ export interface AttemptOutcome {
   attempt: Attempt | null
   /** null when no request was sent. */
   request: { url: string; headers: Record<string, string> } | null
-  /** When the next attempt is due; null unless the delivery is pending. */
+  /** When it is tried again, while it is pending, and as which lane of the queue. */
   next: Date | null
-  /** The tier of the queue for the next attempt. */
-  tier: string | undefined
+  /** The lane of the queue for the next attempt. */
+  lane: string | undefined
   /** Whether the endpoint answered 410 Gone. */
   gone: boolean
 }
@@ -133,7 +133,7 @@ export function createAttemptRecorder({
   }
 
   async function recordInTransaction(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
-    const ownJobs = await deliveries.settle(
+    const ownJobs = await deliveries.complete(
       tx,
       outcomes.map(({ job }) => job),
     )
@@ -151,10 +151,10 @@ export function createAttemptRecorder({
     if (pending.length > 0) {
       await deliveries.add(
         tx,
-        pending.map(({ deliveryId, endpointId, tier, next }) => ({
+        pending.map(({ deliveryId, endpointId, lane, next }) => ({
           data: { delivery_id: deliveryId },
           group: endpointId,
-          tier,
+          lane,
           startAfter: next!,
         })),
       )

@@ -1,6 +1,6 @@
 // Webhook retention: deletes the deliveries of deleted endpoints, and then the endpoints.
-import { removal } from '../../infra/database/batch-delete.ts'
 import type { Db } from '../../infra/database/database.ts'
+import { deleteStatement } from '../../infra/database/batch-delete.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 
@@ -11,7 +11,7 @@ export function webhookRetentionTasks(): RetentionTask[] {
   return [{ name: 'deliveries', step: (db) => db.transaction(deleteDeliveries) }]
 }
 
-const deleteDeliveriesOfDeletedEndpoints = removal(
+const deleteDeliveriesOfDeletedEndpoints = deleteStatement(
   'webhook_deliveries',
   `
   SELECT d.id FROM webhook_endpoints w

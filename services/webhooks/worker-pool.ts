@@ -9,6 +9,7 @@
 //   further jobs of the owner: the webhook worker moves them to its pool for slow endpoints.
 // - While an owner has that share, `fetch` skips the owner's slow endpoints, so their jobs stay in the queue.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { SlowEndpoints } from './slow-endpoints.ts'
 
 /**
@@ -31,9 +32,10 @@ export interface WorkerPoolOptions<Job> {
   fetch(count: number, exceptGroups: string[]): Promise<Job[]>
   /**
    * Starts jobs, except the jobs of an owner who has the full share of slow jobs.
+   * @param signal aborts when the jobs must end because of a stop.
    * @returns the work that was started.
    */
-  run(jobs: Job[], hasShare: (owner: string) => boolean): Promise<RunningJob[]>
+  run(jobs: Job[], hasShare: (owner: string) => boolean, signal: AbortSignal): Promise<RunningJob[]>
   /** Shared by the pools that work for the same owners. */
   slowEndpoints: SlowEndpoints
   /** Jobs that run at once, not counting the slow jobs that gave up their slot. */
@@ -44,6 +46,8 @@ export interface WorkerPoolOptions<Job> {
   slowAfterMs: number
   /** Milliseconds between two polls of the queue when the pool is not woken. */
   interval: number
+  /** Milliseconds that running jobs have to finish after a stop. */
+  drainTimeoutMs: number
   onError: (error: Error) => void
 }
 
@@ -54,85 +58,51 @@ const maxFetch = 100
  */
 const maxShare = 1 / 4
 
-export class WorkerPool<Job> {
+export class WorkerPool<Job> implements BackgroundWorker {
   readonly #options: WorkerPoolOptions<Job>
-  readonly #running = new Set<Promise<void>>()
+  readonly #loop: WorkerLoop
   /** Running jobs that have a slot. */
   #quickJobs = 0
   /** Running jobs that became slow. */
   #slowJobs = 0
   /** The number of slow jobs by owner. */
   readonly #slowJobsOf = new Map<string, number>()
-  #stopped = false
-  /** Whether `wake` was called since the last fetch started. */
-  #woken = false
-  /** Ends the current pause of the loop. */
-  #endPause = (): void => {}
-  #loop: Promise<void> = Promise.resolve()
 
   constructor(options: WorkerPoolOptions<Job>) {
+    const { onError, interval, drainTimeoutMs } = options
     this.#options = options
+    this.#loop = new WorkerLoop({ poll: () => this.#poll(), onError, interval, drainTimeoutMs })
   }
 
   /** Call this when a job may be due: the pool fetches without waiting for the next poll. */
   wake(): void {
-    this.#woken = true
-    this.#endPause()
+    this.#loop.wake()
   }
 
   start(): void {
-    this.#loop = this.#run()
+    this.#loop.start()
   }
 
-  /** Fetches no more jobs. Running jobs continue. */
   async stop(): Promise<void> {
-    this.#stopped = true
-    this.wake()
-    await this.#loop
+    await this.#loop.stop()
   }
 
-  /** Resolves when no job is running. */
-  async idle(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running)
-  }
-
-  async #run(): Promise<void> {
+  async #poll(): Promise<boolean> {
     const { slots, slowSlots, interval } = this.#options
-    while (!this.#stopped) {
-      this.#woken = false
-      const free = Math.min(maxFetch, slots - this.#quickJobs - Math.max(0, this.#slowJobs - slowSlots))
-      const startedAt = performance.now()
-      const jobs = free > 0 ? await this.#fetch(free) : []
-      if (jobs.length > 0) this.#track(this.#startJobs(jobs), jobs.length)
-      // A fetch reads over the jobs that it skips. Pausing for as long as the fetch took spends at most half
-      // of the time on that.
-      if (jobs.length < free && !this.#stopped) await sleep(Math.min(performance.now() - startedAt, interval))
-      if (jobs.length === 0 && !this.#woken && !this.#stopped) await this.#pause(interval)
-    }
-  }
-
-  async #fetch(count: number): Promise<Job[]> {
-    try {
-      return await this.#options.fetch(count, this.#skippedGroups())
-    } catch (error) {
-      this.#options.onError(error as Error)
-      if (!this.#stopped) await this.#pause(this.#options.interval)
-      return []
-    }
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds)
-      this.#endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+    const free = Math.min(maxFetch, slots - this.#quickJobs - Math.max(0, this.#slowJobs - slowSlots))
+    const startedAt = performance.now()
+    const jobs = free > 0 ? await this.#options.fetch(free, this.#skippedGroups()) : []
+    if (jobs.length > 0) this.#track(this.#startJobs(jobs), jobs.length)
+    // A fetch reads over the jobs that it skips. Pausing for as long as the fetch took spends at most half of
+    // the time on that.
+    if (jobs.length < free && !this.#loop.isStopping)
+      await sleep(Math.min(performance.now() - startedAt, interval))
+    return jobs.length > 0
   }
 
   async #startJobs(jobs: Job[]): Promise<void> {
-    for (const { done, source } of await this.#options.run(jobs, (owner) => this.#hasShare(owner)))
+    const hasShare = (owner: string): boolean => this.#hasShare(owner)
+    for (const { done, source } of await this.#options.run(jobs, hasShare, this.#loop.signal))
       this.#track(done, 1, source)
   }
 
@@ -152,7 +122,7 @@ export class WorkerPool<Job> {
    * done.
    */
   #track(work: Promise<void>, jobs: number, source: JobOwner | null = null): void {
-    const { slowEndpoints, slowAfterMs, onError } = this.#options
+    const { slowEndpoints, slowAfterMs } = this.#options
     let isSlow = false
     this.#quickJobs += jobs
     const timer = setTimeout(() => {
@@ -162,16 +132,14 @@ export class WorkerPool<Job> {
       if (source !== null) this.#addSlowJob(source)
       this.wake()
     }, slowAfterMs)
-    const tracked: Promise<void> = work.catch(onError).finally(() => {
+    const finished = work.finally(() => {
       clearTimeout(timer)
       if (isSlow) this.#slowJobs -= jobs
       else this.#quickJobs -= jobs
       if (source !== null && isSlow) this.#removeSlowJob(source)
       if (source !== null && !isSlow) slowEndpoints.clear(source.owner, source.group)
-      this.#running.delete(tracked)
-      this.wake()
     })
-    this.#running.add(tracked)
+    this.#loop.track(finished)
   }
 
   #addSlowJob({ owner, group }: JobOwner): void {

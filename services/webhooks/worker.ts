@@ -1,15 +1,16 @@
-// Sends what is due: takes delivery jobs from the queue and posts each event to its endpoint, if it may still be told.
-// Endpoints at which everything fails have a lane of their own, and so has what was recovered, and what is due to owners
-// of whom too much is slow already: in none of them anybody else waits. A process that dies leaves its jobs to another,
-// which sends them again.
+// The webhook worker: fetches delivery jobs from the queue and posts each event to its endpoint, if the
+// endpoint's owner may still read the event. Failing endpoints, recovered deliveries and the deliveries of
+// owners with many slow ones have lanes of their own, so that they do not delay others. If a process dies,
+// another one sends its deliveries again.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
 import type { Database } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import { eventColumns, numberEvents, tenantEventSql, type Event } from '../events/log.ts'
-import type { Job, Queue } from '../../infra/jobs/queue.ts'
+import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
 import { type Attempt, retryDelayMs } from './deliveries.ts'
+import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { isFailingSql } from '../events/failing-endpoints.ts'
 import { WebhookRequestError, type WebhookClient } from './http-client.ts'
 import { WorkerPool, type RunningJob } from './worker-pool.ts'
@@ -17,35 +18,37 @@ import { createAttemptRecorder, type AttemptOutcome } from './record-attempts.ts
 import { signedHeaders } from './signature.ts'
 import { createSlowEndpoints } from './slow-endpoints.ts'
 
-export interface Sender {
-  /** Something may be due. */
-  wake(): void
-  start(): void
-  /** Takes nothing more, gives what is under way a moment, and the rest back to the queue. */
-  close(): Promise<void>
+export const deliveryQueue: QueueOptions = {
+  name: 'webhook-deliveries',
+  // An attempt takes at most 15 s, plus the time to load and record it.
+  expireInSeconds: 30,
+  groupConcurrency: 10,
+  // Recovered deliveries may be very many; new ones must not wait behind them. In the slow lane each endpoint
+  // has one slot, so that the slow endpoints of an owner do not delay each other.
+  lanes: { failing: 1, recovered: 10, slow: 1 },
 }
 
-export interface SenderOptions {
+export interface WebhookWorkerOptions {
   database: Database
   deliveries: Queue<DeliveryJob>
   webhookClient: WebhookClient
   events: Emitter
   /**
-   * Deliveries under way at once, and four times as many beside them whose endpoints are slow; the same again of what was
-   * recovered, to failing endpoints, and to those of owners of whom too much is slow.
+   * Deliveries that are sent at once in each lane. In addition each lane may have four times as many
+   * deliveries to slow endpoints.
    */
   concurrency: number
   onError?: (error: Error) => void
-  /** How often the queue is looked at even if nothing was said, in ms. Default 1,000. */
+  /** Milliseconds between two polls of the queue. Default 1,000. */
   interval?: number
-  /** Milliseconds that deliveries under way are given at a stop. Default 5,000. */
-  grace?: number
+  /** Milliseconds that running deliveries have to finish after a stop. Default 5,000. */
+  drainTimeoutMs?: number
 }
 
-/** Milliseconds after which an endpoint is slow. */
+/** Milliseconds after which a delivery is slow. */
 const slowAfterMs = 1_000
 
-/** A delivery that is due, with all it needs. */
+/** A due delivery with everything that is needed to send it. */
 interface Due {
   id: string
   tries: number
@@ -60,12 +63,21 @@ interface Due {
   event: Event
 }
 
+/** A fetched job that is not run here: it goes to `lane`, or is removed without a delivery. */
+interface MovedJob {
+  job: Job<DeliveryJob>
+  delivery?: Due
+  lane?: string
+}
+
 type Loaded = Omit<Due, 'id' | 'event'> & Due['event'] & { delivery_id: string }
 
 const load = statement<Loaded>(`
-  SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url, w.enabled AND w.deleted_at IS NULL AS enabled,
+  SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
+    w.enabled AND w.deleted_at IS NULL AS enabled,
     ${isFailingSql} AS failing,
-    CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END AS secrets,
+    CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END
+      AS secrets,
     u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
       WHEN e.project_id IS NOT NULL THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
       WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id AND (w.all_projects OR NOT ${tenantEventSql('e.type')})
@@ -80,7 +92,7 @@ const load = statement<Loaded>(`
 
 const write = serializers[operations.getEvent.replies[200].serializer!]
 
-export function createSender(options: SenderOptions): Sender {
+export function createWebhookWorker(options: WebhookWorkerOptions): BackgroundWorker {
   const {
     database,
     deliveries,
@@ -89,104 +101,108 @@ export function createSender(options: SenderOptions): Sender {
     concurrency,
     onError = () => {},
     interval = 1_000,
-    grace = 5_000,
+    drainTimeoutMs = 5_000,
   } = options
   const recorder = createAttemptRecorder({ database, deliveries, events, onError })
-  const cut = new AbortController()
   const slowEndpoints = createSlowEndpoints(wake)
-  const shared = {
+  const poolOptions = {
     slowEndpoints,
     slots: concurrency,
     slowSlots: 4 * concurrency,
     slowAfterMs,
     interval,
+    drainTimeoutMs,
     onError,
   }
-  const usual = new WorkerPool({
-    ...shared,
-    fetch: (count, except) => deliveries.take(count, { except }),
-    run: beginFair,
+  const regular = new WorkerPool({
+    ...poolOptions,
+    fetch: (count, except) => deliveries.fetch(count, { except }),
+    run: startFair,
   })
   const recovered = new WorkerPool({
-    ...shared,
-    fetch: (count, except) => deliveries.take(count, { tier: 'recovered', except }),
-    run: beginFair,
+    ...poolOptions,
+    fetch: (count, except) => deliveries.fetch(count, { lane: 'recovered', except }),
+    run: startFair,
   })
   const slow = new WorkerPool({
-    ...shared,
-    fetch: (count, except) => deliveries.take(count, { tier: 'slow', except }),
-    run: (jobs) => begin(jobs, failingTier),
+    ...poolOptions,
+    fetch: (count, except) => deliveries.fetch(count, { lane: 'slow', except }),
+    run: (jobs, _hasShare, signal) => startJobs(jobs, failingLane, signal),
   })
   const failing = new WorkerPool({
-    ...shared,
-    fetch: (count, except) => deliveries.take(count, { tier: 'failing', except }),
-    run: (jobs) => begin(jobs, () => undefined),
+    ...poolOptions,
+    fetch: (count, except) => deliveries.fetch(count, { lane: 'failing', except }),
+    run: (jobs, _hasShare, signal) => startJobs(jobs, () => undefined, signal),
   })
-  const lanes = [usual, recovered, slow, failing]
+  const lanes = [regular, recovered, slow, failing]
 
   return {
     wake,
     start() {
       for (const lane of lanes) lane.start()
     },
-    async close() {
+    async stop() {
       await Promise.all(lanes.map((lane) => lane.stop()))
-      const timer = setTimeout(() => cut.abort(), grace)
-      await Promise.all(lanes.map((lane) => lane.idle()))
-      clearTimeout(timer)
     },
   }
 
   function wake(): void {
-    usual.wake()
+    regular.wake()
     recovered.wake()
   }
 
-  /** Leaves to their lanes what goes to failing endpoints, and what is due to owners who have their share of this one. */
-  async function beginFair(
+  /**
+   * Starts jobs, except deliveries to failing endpoints and those of owners with their full share of slow
+   * jobs.
+   */
+  async function startFair(
     jobs: Array<Job<DeliveryJob>>,
     hasShare: (owner: string) => boolean,
+    signal: AbortSignal,
   ): Promise<RunningJob[]> {
-    return await begin(jobs, (due) => failingTier(due) ?? (hasShare(due.owner) ? 'slow' : undefined))
+    const otherLane = (due: Due): string | undefined =>
+      failingLane(due) ?? (hasShare(due.owner) ? 'slow' : undefined)
+    return await startJobs(jobs, otherLane, signal)
   }
 
-  /** What cannot be loaded stays with its job, which another taker gets when it has expired. */
-  async function begin(
+  /**
+   * Starts deliveries and moves those that belong in another lane. If loading them fails, the jobs stay
+   * fetched until they expire.
+   */
+  async function startJobs(
     jobs: Array<Job<DeliveryJob>>,
-    otherTier: (due: Due) => string | undefined,
+    otherLane: (due: Due) => string | undefined,
+    signal: AbortSignal,
   ): Promise<RunningJob[]> {
-    const due = await loaded(jobs)
-    const begun: RunningJob[] = []
-    const away: Array<{ job: Job<DeliveryJob>; delivery?: Due; tier?: string }> = []
+    const dueDeliveries = await loadDue(jobs)
+    const started: RunningJob[] = []
+    const moved: MovedJob[] = []
     for (const job of jobs) {
-      const delivery = due.get(job.data.delivery_id)
-      const tier = delivery?.enabled ? otherTier(delivery) : undefined
-      if (delivery !== undefined && tier === undefined)
-        begun.push({
-          done: attempt(job, delivery),
+      const delivery = dueDeliveries.get(job.data.delivery_id)
+      const lane = delivery?.enabled ? otherLane(delivery) : undefined
+      if (delivery !== undefined && lane === undefined)
+        started.push({
+          done: attempt(job, delivery, signal),
           source: { owner: delivery.owner, group: delivery.endpoint_id },
         })
-      else away.push({ job, delivery, tier })
-      if (delivery !== undefined && tier === 'slow')
-        slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
+      else moved.push({ job, delivery, lane })
+      if (delivery !== undefined && lane === 'slow') slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
     }
-    if (away.length > 0) begun.push({ done: putAway(away), source: null })
-    return begun
+    if (moved.length > 0) started.push({ done: moveJobs(moved), source: null })
+    return started
   }
 
-  /** Jobs that are for another lane are put there, untried; what is pending no more, or gone, needs none. */
-  async function putAway(
-    away: Array<{ job: Job<DeliveryJob>; delivery?: Due; tier?: string }>,
-  ): Promise<void> {
+  /** Moves jobs to their lanes without an attempt. Jobs whose delivery is no longer pending are removed. */
+  async function moveJobs(jobs: MovedJob[]): Promise<void> {
     await database.transaction(async (tx) => {
-      const mine = await deliveries.settle(
+      const completed = await deliveries.complete(
         tx,
-        away.map(({ job }) => job),
+        jobs.map(({ job }) => job),
       )
-      const moving = away.flatMap(({ job, delivery, tier }) =>
-        delivery === undefined || !mine.has(job.id)
+      const moving = jobs.flatMap(({ job, delivery, lane }) =>
+        delivery === undefined || !completed.has(job.id)
           ? []
-          : [{ data: job.data, group: delivery.endpoint_id, tier }],
+          : [{ data: job.data, group: delivery.endpoint_id, lane }],
       )
       if (moving.length > 0) await deliveries.add(tx, moving)
     })
@@ -194,7 +210,7 @@ export function createSender(options: SenderOptions): Sender {
     failing.wake()
   }
 
-  async function loaded(jobs: Array<Job<DeliveryJob>>): Promise<Map<string, Due>> {
+  async function loadDue(jobs: Array<Job<DeliveryJob>>): Promise<Map<string, Due>> {
     const ids = [jobs.map((job) => job.data.delivery_id)]
     let rows = await database.sql(load, ids)
     if (rows.some((row) => row.sequence === null)) {
@@ -219,24 +235,24 @@ export function createSender(options: SenderOptions): Sender {
     )
   }
 
-  /** One attempt, from the look at what stands against it to its record. */
-  async function attempt(job: Job<DeliveryJob>, due: Due): Promise<void> {
+  /** Makes one attempt, unless the endpoint may not get the event any more, and records the outcome. */
+  async function attempt(job: Job<DeliveryJob>, due: Due, signal: AbortSignal): Promise<void> {
     const refusal = !due.enabled
       ? 'The endpoint is disabled.'
       : !due.allowed
         ? 'The owner of the endpoint may no longer read this event.'
         : null
-    const result = refusal === null ? await send(due) : refused(refusal)
+    const result = refusal === null ? await send(due, signal) : refused(refusal)
     await recorder.record({
       job,
       deliveryId: due.id,
       endpointId: due.endpoint_id,
-      tier: failingTier(due),
+      lane: failingLane(due),
       ...result,
     })
   }
 
-  async function send(due: Due): Promise<Result> {
+  async function send(due: Due, signal: AbortSignal): Promise<Result> {
     const started = Date.now()
     const body = write(due.event)
     const headers: Record<string, string> = {
@@ -253,11 +269,7 @@ export function createSender(options: SenderOptions): Sender {
       error,
     })
     try {
-      const { status, body: answer } = await webhookClient.post(due.url, {
-        headers,
-        body,
-        signal: cut.signal,
-      })
+      const { status, body: answer } = await webhookClient.post(due.url, { headers, body, signal })
       if (status >= 200 && status < 300)
         return {
           status: 'succeeded',
@@ -273,8 +285,8 @@ export function createSender(options: SenderOptions): Sender {
         status === 410,
       )
     } catch (error) {
-      // A delivery that this stop has cut short was no attempt of the endpoint's.
-      if (cut.signal.aborted)
+      // A delivery that the stop of this process aborted does not count as an attempt.
+      if (signal.aborted)
         return { status: 'pending', attempt: null, request: null, next: new Date(), gone: false }
       if (!(error instanceof WebhookRequestError)) onError(error as Error)
       return failed(
@@ -293,7 +305,7 @@ export function createSender(options: SenderOptions): Sender {
 
 type Result = Pick<AttemptOutcome, 'status' | 'attempt' | 'request' | 'next' | 'gone'>
 
-function failingTier({ failing }: Due): string | undefined {
+function failingLane({ failing }: Due): string | undefined {
   return failing ? 'failing' : undefined
 }
 

@@ -1,7 +1,7 @@
 // extractive-1 over the API: the knowledge bases it searches by default, documents that are not processed
 // yet, max_tokens and stop, and quotes from tables and JSON.
 import t, { type Test } from 'tap'
-import { startWork } from '../../services/background.ts'
+import { startBackgroundWorkers } from '../../services/background.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
@@ -10,8 +10,8 @@ import { waitUntil } from '../support/wait.ts'
 const env = { RATE_LIMIT_AI: '1000000' }
 
 async function startWorker(t: Pick<Test, 'teardown'>, { services }: TestServer): Promise<void> {
-  const worker = await startWork(services, {
-    sends: true,
+  const worker = await startBackgroundWorkers(services, {
+    runJobs: true,
     onError: (error) => {
       throw error
     },

@@ -4,7 +4,8 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { fileExpiryTasks } from '../../services/retention-tasks.ts'
-import { createIngestion, type Ingestion, type IngestionOptions } from '../../services/ai/knowledge/worker.ts'
+import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
+import { createDocumentWorker, type DocumentWorkerOptions } from '../../services/ai/knowledge/worker.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { DocumentParser } from '../../services/ai/knowledge/index-document.ts'
 import { ParsingError } from '../../services/ai/parsing/parse.ts'
@@ -45,10 +46,10 @@ const parseLines: DocumentParser = async ({ path }) => {
 /** Parses documents until the test ends. */
 function startIngestion(
   t: Pick<Test, 'teardown'>,
-  options: Partial<IngestionOptions> = {},
-): Ingestion & { errors: Error[] } {
+  options: Partial<DocumentWorkerOptions> = {},
+): BackgroundWorker & { errors: Error[] } {
   const errors: Error[] = []
-  const ingestion = createIngestion({
+  const worker = createDocumentWorker({
     ...services,
     embed: null,
     maxBytes: 100_000,
@@ -58,9 +59,9 @@ function startIngestion(
     onError: (error) => errors.push(error),
     ...options,
   })
-  ingestion.start()
-  t.teardown(() => ingestion.close())
-  return { ...ingestion, errors }
+  worker.start()
+  t.teardown(() => worker.stop())
+  return Object.assign(worker, { errors })
 }
 
 /** A parser that waits for `open` before it parses documents with this name, and the number that wait. */
@@ -358,7 +359,7 @@ t.test('a new text is parsed again, and searches find the old text until then', 
   await createDocument(person, baseId, { text: 'of another', name: 'b' })
   const first = startIngestion(t)
   const ready = await waitUntilDone(person, document)
-  await first.close()
+  await first.stop()
   const etag = (await person.client.get(pathOf(document))).headers.get('etag')!
 
   t.equal(
@@ -488,7 +489,7 @@ t.test('a document whose workers are lost repeatedly fails and keeps its chunks'
   const document = await createDocument(person, await createKnowledgeBase(person), { text: 'deadly' })
   const first = startIngestion(t)
   await waitUntilDone(person, document)
-  await first.close()
+  await first.stop()
   await person.client.post(`${pathOf(document)}/retry`)
   await database.pool.query(
     `UPDATE pgboss.job SET retry_count = 1, started_on = now(), state = 'retry'
@@ -527,10 +528,10 @@ t.test('only the worker that took over a job stores its outcome', async (t) => {
 t.test('stopping a worker requeues its jobs for another worker', async (t) => {
   const person = await server.person()
   const gate = gatedParser('interrupted')
-  const first = startIngestion(t, { parse: gate.parse, grace: 50 })
+  const first = startIngestion(t, { parse: gate.parse, drainTimeoutMs: 50 })
   const document = await createDocument(person, await createKnowledgeBase(person), { text: 'interrupted' })
   await waitUntil(() => gate.waiting() === 1)
-  await first.close()
+  await first.stop()
   t.equal((await person.client.get(pathOf(document))).body.status, 'queued')
   t.match(await jobsOf(document.id), [{ retry_count: 0, state: 'created' }])
   startIngestion(t)

@@ -3,15 +3,15 @@
 import t, { type Test } from 'tap'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
-import { startWork } from '../../services/background.ts'
+import { startBackgroundWorkers } from '../../services/background.ts'
 import { waitUntil } from '../support/wait.ts'
 import { runRetention } from '../support/retention.ts'
 import { chatRetentionTasks, staleAnswerTasks } from '../../services/ai/chat/retention.ts'
 
 async function open(t: Test, env: Record<string, string> = {}): Promise<TestServer> {
   const server = await startServer(t, { env: { RATE_LIMIT_AI: '1000000', ...env } })
-  const work = await startWork(server.services, {
-    sends: true,
+  const work = await startBackgroundWorkers(server.services, {
+    runJobs: true,
     onError: (error) => {
       throw error
     },

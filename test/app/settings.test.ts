@@ -1,12 +1,15 @@
-// What a setting turns on or off: CORS, metrics; and what a bad one says.
+// Settings: what they turn on (CORS, metrics), their errors and their documentation.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ConfigError, readConfig } from '../../infra/config/config.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
+import { settings } from '../../infra/config/settings.ts'
+import contract from '../../generated/openapi.json' with { type: 'json' }
+import { configurationPage, envExample } from '../../scripts/settings/main.ts'
 import { startServer } from '../support/server.ts'
 
-t.test('CORS is off, and never reflects an origin', async (t) => {
+t.test('CORS is off by default and never reflects an origin', async (t) => {
   const server = await startServer(t)
   for (const origin of ['https://evil.example', 'null', 'http://localhost:3000']) {
     const preflight = await fetch(`${server.url}/v1/projects`, {
@@ -20,7 +23,7 @@ t.test('CORS is off, and never reflects an origin', async (t) => {
   }
 })
 
-t.test('with CORS_ORIGINS only those are let in', async (t) => {
+t.test('CORS allows the origins in CORS_ORIGINS only', async (t) => {
   const server = await startServer(t, {
     env: { CORS_ORIGINS: 'https://app.example.com, https://b.example.com' },
   })
@@ -44,7 +47,7 @@ t.test('with CORS_ORIGINS only those are let in', async (t) => {
   )
 })
 
-t.test('metrics are there on request only', async (t) => {
+t.test('metrics are served with METRICS=true only', async (t) => {
   t.equal((await fetch(`${(await startServer(t)).url}/metrics`)).status, 404)
   const server = await startServer(t, { env: { METRICS: 'true' } })
   await (await server.person()).client.get('/projects')
@@ -55,7 +58,7 @@ t.test('metrics are there on request only', async (t) => {
 
 const stripe = { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }
 
-t.test('a bad setting is named, and its secrets are not repeated', async (t) => {
+t.test('the error for an invalid setting names the variable and does not repeat secrets', async (t) => {
   const cases: Array<[Record<string, string>, RegExp]> = [
     [{ PORT: '70000' }, /^PORT must be a whole number from 0 to 65535/],
     [{ PORT: '-1' }, /^PORT/],
@@ -87,7 +90,7 @@ t.test('a bad setting is named, and its secrets are not repeated', async (t) => 
   for (const [env, message] of cases) {
     try {
       readConfig(env)
-      t.fail(`${Object.keys(env)[0]} was taken`)
+      t.fail(`${Object.keys(env)[0]} was accepted`)
     } catch (error) {
       t.ok(error instanceof ConfigError)
       t.match((error as Error).message, message)
@@ -96,7 +99,7 @@ t.test('a bad setting is named, and its secrets are not repeated', async (t) => 
   }
 })
 
-t.test('every setting of the code stands in .env.example, and no other', async (t) => {
+t.test('.env.example has exactly the variables that the code reads', async (t) => {
   const root = join(import.meta.dirname, '../..')
   const documented = new Set(
     [...readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#?\s?([A-Z][A-Z0-9_]+)=/gm)].map(
@@ -104,7 +107,7 @@ t.test('every setting of the code stands in .env.example, and no other', async (
     ),
   )
   const read = new Set<string>()
-  // Some are read only where others ask for them.
+  // S3 and Stripe variables are read only when they are selected.
   const settings: Array<Record<string, string>> = [
     { BOOTSTRAP_API_KEY: newSecret('live') },
     { STORAGE: 's3', S3_BUCKET: 'files' },
@@ -121,4 +124,18 @@ t.test('every setting of the code stands in .env.example, and no other', async (
     )
   }
   t.same([...documented].sort(), [...read].sort())
+})
+
+t.test('.env.example and docs/configuration.md match the table of settings', async (t) => {
+  const root = join(import.meta.dirname, '../..')
+  t.equal(envExample(), readFileSync(join(root, '.env.example'), 'utf8'))
+  t.equal(await configurationPage(), readFileSync(join(root, 'docs/configuration.md'), 'utf8'))
+})
+
+t.test('the documented rate limits are those of the spec', async (t) => {
+  for (const [policy, limit] of Object.entries(contract['x-rate-limits'])) {
+    const variable = `RATE_LIMIT_${policy.toUpperCase()}`
+    const setting = Object.values(settings).find((candidate) => candidate.variable === variable)
+    t.equal(setting?.defaultText, String(limit), variable)
+  }
 })

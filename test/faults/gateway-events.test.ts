@@ -140,7 +140,7 @@ t.test(
       interval: 100,
     })
     worker.start()
-    t.teardown(() => worker.close())
+    t.teardown(() => worker.stop())
     stripe.refundOutcome = 'pending'
     const straight = await server.person()
     let delivered = 0

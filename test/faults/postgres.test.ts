@@ -1,5 +1,5 @@
-// PostgreSQL dies, drops connections or stands still under load: nothing acknowledged is lost, the server stays, and it
-// is healthy again by itself. `npm run faults` makes the long run.
+// PostgreSQL crashes, drops connections or stops responding under load: no acknowledged write is lost, and
+// the server recovers by itself. `npm run faults` runs longer.
 import { readFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,10 @@ async function ready(url: string): Promise<boolean> {
   return (await fetch(`${url}/readyz`).catch(() => null))?.status === 200
 }
 
-/** Writes with eight callers until stopped; answers what was acknowledged and every other status that was seen. */
+/**
+ * Writes with eight callers until stopped; answers what was acknowledged and every other status that was
+ * seen.
+ */
 function load(url: string) {
   const acknowledged: string[] = []
   const others: Record<string, number> = {}
@@ -52,7 +55,7 @@ async function allIds(url: string): Promise<Set<string>> {
   return ids
 }
 
-t.test('kill -9 of PostgreSQL under load', async (t) => {
+t.test('kill -9 of PostgreSQL under load loses no acknowledged write', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-postgres-'))
   const server = await spawnServer(t, { DATA_DIR: dataDir })
   for (let round = 0; round < (long ? 10 : 1); round++) {
@@ -87,7 +90,7 @@ t.test('kill -9 of PostgreSQL under load', async (t) => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-t.test('connections ended every 200 ms', async (t) => {
+t.test('connections that are terminated every 200 ms lose no acknowledged write', async (t) => {
   const server = await startServer(t, { env: { DATABASE_POOL_SIZE: '4' } })
   const { client, id } = await server.person()
   const { prisma } = server.services.database
@@ -107,7 +110,8 @@ t.test('connections ended every 200 ms', async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 200))
     await prisma
       .$queryRawUnsafe(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
       )
       .catch(() => {})
   }
@@ -128,7 +132,7 @@ t.test('connections ended every 200 ms', async (t) => {
   t.ok(acknowledged.length > 0)
 })
 
-t.test('PostgreSQL that stands still', async (t) => {
+t.test('the server recovers when a suspended PostgreSQL resumes', async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-stopped-'))
   const server = await spawnServer(t, { DATA_DIR: dataDir })
   const seconds = long ? 20 : 7
@@ -143,7 +147,7 @@ t.test('PostgreSQL that stands still', async (t) => {
   const waited = Date.now() - began
   t.ok(
     answers.every((status) => status === 503),
-    `each was told 503: ${[...new Set(answers)]}`,
+    `each response is 503: ${[...new Set(answers)]}`,
   )
   t.ok(waited < 20_000, `within the deadline: ${waited} ms`)
   t.equal((await fetch(`${server.url}/healthz`)).status, 200)

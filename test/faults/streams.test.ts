@@ -116,7 +116,7 @@ t.test('two servers on one database', async (t) => {
 
 t.test('clients that do not read', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
-  const server = await startObservedServer(t, { DATABASE_URL: databaseUrl, STREAM_PATIENCE: '1' })
+  const server = await startObservedServer(t, { DATABASE_URL: databaseUrl, STREAM_WRITE_TIMEOUT: '1' })
   const writing = await startServer(t, { databaseUrl })
   await largeEvent(writing)
 

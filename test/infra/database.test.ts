@@ -1,4 +1,5 @@
-// Transactions when things go wrong: nobody gets a connection that is still inside one, and nothing runs after its end.
+// Transactions that fail: no connection is reused inside an open transaction, and no query runs after the
+// end.
 import t from 'tap'
 import { wasRolledBack, openDatabase, type Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -13,7 +14,7 @@ const committing = statement(
 )
 const slow = statement('SELECT 1 AS x FROM pg_sleep($1)')
 
-t.test('a connection that was left inside a transaction is closed, not kept', async (t) => {
+t.test('a connection inside an unfinished transaction is closed, not reused', async (t) => {
   const { url } = await createTestDatabase(t)
   const db = openDatabase({ url, poolSize: 1, statementTimeout: 300 })
   const other = openDatabase({ url, poolSize: 1 })
@@ -25,7 +26,7 @@ t.test('a connection that was left inside a transaction is closed, not kept', as
   const stalled = db.transaction(async (tx) => {
     ;[{ pid: backend }] = await tx.sql(pid, [])
     await tx.sql(insert, ['usr_stalled', 'stalled@example.com'])
-    // PostgreSQL stands still: neither the statement nor the ROLLBACK after it is answered.
+    // PostgreSQL is suspended: it answers neither the statement nor the ROLLBACK.
     process.kill(backend, 'SIGSTOP')
     await tx.sql(pid, [])
   })
@@ -35,12 +36,12 @@ t.test('a connection that was left inside a transaction is closed, not kept', as
   t.equal(
     await other.prisma.user.count({ where: { id: 'usr_after' } }),
     1,
-    'what was acknowledged is there for everyone',
+    'other connections see the committed row',
   )
   t.equal(await other.prisma.user.count({ where: { id: 'usr_stalled' } }), 0)
 })
 
-t.test('nothing runs after the end of its transaction', async (t) => {
+t.test('no query runs after the end of its transaction', async (t) => {
   const { url } = await createTestDatabase(t)
   const db = openDatabase({ url, poolSize: 1 })
   t.teardown(() => db.close())
@@ -55,7 +56,7 @@ t.test('nothing runs after the end of its transaction', async (t) => {
   t.equal(await db.prisma.user.count({ where: { id: 'usr_late' } }), 0)
 })
 
-t.test('no connection is lost by transactions that fail in every way', async (t) => {
+t.test('transactions that fail in any way leak no connection', async (t) => {
   const { url } = await createTestDatabase(t)
   const db = openDatabase({ url, poolSize: 2, statementTimeout: 200 })
   t.teardown(() => db.close())
@@ -83,7 +84,7 @@ t.test('no connection is lost by transactions that fail in every way', async (t)
   t.equal((await db.sql(pid, [])).length, 1)
 })
 
-t.test('of a transaction that failed it is known whether it has surely done nothing', async (t) => {
+t.test('a failed transaction reports whether it was surely rolled back', async (t) => {
   const { url } = await createTestDatabase(t)
   const db = openDatabase({ url, poolSize: 1 })
   const other = openDatabase({ url, poolSize: 1 })
@@ -95,7 +96,8 @@ t.test('of a transaction that failed it is known whether it has surely done noth
     CREATE FUNCTION at_the_end () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF NEW.name = 'refused' THEN RAISE EXCEPTION 'no'; END IF;
       PERFORM pg_sleep(5); RETURN NULL; END $$;
-    CREATE CONSTRAINT TRIGGER at_the_end AFTER INSERT ON users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION at_the_end()`)
+    CREATE CONSTRAINT TRIGGER at_the_end AFTER INSERT ON users
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION at_the_end()`)
   const named = statement("INSERT INTO users (id, email, name) VALUES ($1, $1 || '@example.com', $2)")
   const failure = async (work: (tx: Db) => Promise<unknown>): Promise<unknown> =>
     await db.transaction(work).then(
@@ -110,8 +112,8 @@ t.test('of a transaction that failed it is known whether it has surely done noth
       }),
     ),
   )
-  t.ok(wasRolledBack(await failure((tx) => tx.sql(named, ['usr_a', null]))), 'refused before its end')
-  t.ok(wasRolledBack(await failure((tx) => tx.sql(named, ['usr_b', 'refused']))), 'refused at its end')
+  t.ok(wasRolledBack(await failure((tx) => tx.sql(named, ['usr_a', null]))), 'rejected before the COMMIT')
+  t.ok(wasRolledBack(await failure((tx) => tx.sql(named, ['usr_b', 'refused']))), 'rejected by the COMMIT')
   t.ok(
     wasRolledBack(
       await failure(async (tx) => {
@@ -120,27 +122,28 @@ t.test('of a transaction that failed it is known whether it has surely done noth
         await tx.sql(pid, [])
       }),
     ),
-    'cut off before its end',
+    'connection lost before the COMMIT',
   )
   let own = 0
   const cut = failure(async (tx) => {
     ;[{ pid: own }] = await tx.sql(pid, [])
     await tx.sql(named, ['usr_c', 'slow'])
   })
-  await waitUntil(async () => (await other.sql(committing, [own])).length > 0, 'the COMMIT to be under way')
+  await waitUntil(async () => (await other.sql(committing, [own])).length > 0, 'the COMMIT')
   await other.sql(terminate, [own])
-  t.notOk(wasRolledBack(await cut), 'cut off at its end')
+  t.notOk(wasRolledBack(await cut), 'connection lost during the COMMIT')
   t.notOk(wasRolledBack(new Error('of nobody')))
 })
 
-t.test('what an address asks of the server does not take away what this module relies on', async (t) => {
+t.test('options in the database URL do not override the options that this module needs', async (t) => {
   const { url } = await createTestDatabase(t)
   const asking = new URL(url)
   asking.searchParams.set('options', '-c timezone=Asia/Tokyo -c statement_timeout=0 -c work_mem=5MB')
   const db = openDatabase({ url: asking.href, statementTimeout: 7_000 })
   t.teardown(() => db.close())
   const read = statement<{ zone: string; time: string; mem: string; at: string }>(
-    "SELECT current_setting('timezone') AS zone, current_setting('statement_timeout') AS time, current_setting('work_mem') AS mem, now() AS at",
+    `SELECT current_setting('timezone') AS zone, current_setting('statement_timeout') AS time,
+       current_setting('work_mem') AS mem, now() AS at`,
   )
   const [row] = await db.sql(read, [])
   t.match(row, { zone: 'UTC', time: '7s', mem: '5MB' })

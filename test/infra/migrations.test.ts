@@ -56,8 +56,8 @@ async function run(url: string, sql: string): Promise<Record<string, unknown>[]>
   }
 }
 
-const NAMES =
-  'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY started_at'
+const NAMES = `SELECT migration_name AS name FROM _prisma_migrations
+   WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY started_at`
 
 async function sentenceOf(t: Test, applying: Promise<unknown>): Promise<string> {
   const error = await applying.then(
@@ -70,7 +70,7 @@ async function sentenceOf(t: Test, applying: Promise<unknown>): Promise<string> 
   return message
 }
 
-t.test('migrations are applied in order, once, and recorded as Prisma does', async (t) => {
+t.test('migrations are applied once, in order, and recorded as Prisma records them', async (t) => {
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, {
     '20260102000000_two': 'ALTER TABLE one ADD m int',
@@ -104,7 +104,7 @@ t.test('migrations are applied in order, once, and recorded as Prisma does', asy
   )
 })
 
-t.test('a database in which all is applied costs one look', async (t) => {
+t.test('a database with all migrations applied costs one query', async (t) => {
   const { url } = await createTestDatabase(t)
   const progress: string[] = []
   t.strictSame(await applyMigrations(url, (message) => progress.push(message)), [])
@@ -126,7 +126,7 @@ t.test('servers that start together apply each migration once', async (t) => {
   t.equal((await query(NAMES)).length, 2)
 })
 
-t.test('a server that is killed in the middle of a migration leaves nothing to mend', async (t) => {
+t.test('a server that is killed during a migration leaves a database that needs no repair', async (t) => {
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, {
     '20260101000000_one': WITH_FUNCTION,
@@ -149,7 +149,7 @@ t.test('a server that is killed in the middle of a migration leaves nothing to m
   t.equal((await query('SELECT FROM _prisma_migrations')).length, 2, 'and no record of the attempt is left')
 })
 
-t.test('a migration that fails is undone whole, and may be corrected', async (t) => {
+t.test('a failing migration is rolled back completely and can be corrected', async (t) => {
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, {
     '20260101000000_one': WITH_FUNCTION,
@@ -169,7 +169,7 @@ t.test('a migration that fails is undone whole, and may be corrected', async (t)
   t.strictSame(await applyMigrations(url, () => {}, { folder }), ['20260102000000_two'])
 })
 
-t.test('a migration that was edited after it was applied is refused', async (t) => {
+t.test('a migration that was edited after it was applied is rejected', async (t) => {
   const { url } = await emptyDatabase(t)
   const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION })
   await applyMigrations(url, () => {}, { folder })
@@ -185,7 +185,7 @@ t.test('a migration that was edited after it was applied is refused', async (t) 
   )
 })
 
-t.test('a migration cannot end its transaction', async (t) => {
+t.test('a migration cannot end its own transaction', async (t) => {
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, { '20260101000000_one': 'CREATE TABLE one (n int); COMMIT' })
   t.match(
@@ -198,7 +198,7 @@ t.test('a migration cannot end its transaction', async (t) => {
   t.strictSame(await query(NAMES), [])
 })
 
-t.test('a statement that PostgreSQL runs outside a transaction only says so', async (t) => {
+t.test('a migration can declare that it runs outside a transaction', async (t) => {
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, {
     '20260101000000_one': WITH_FUNCTION,
@@ -212,7 +212,7 @@ t.test('a statement that PostgreSQL runs outside a transaction only says so', as
   ])
 })
 
-t.test('a database of somebody else is left alone', async (t) => {
+t.test('a database with tables of another application is not changed', async (t) => {
   const { url, query } = await emptyDatabase(t)
   await query('CREATE TABLE invoices (n int)')
   const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION })
@@ -226,7 +226,7 @@ t.test('a database of somebody else is left alone', async (t) => {
   t.strictSame(await query("SELECT to_regclass('_prisma_migrations') AS history"), [{ history: null }])
 })
 
-t.test('a migration that another tool began and did not finish is named', async (t) => {
+t.test('the error names a migration that another tool left unfinished', async (t) => {
   const { url, query } = await emptyDatabase(t)
   const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION })
   await applyMigrations(url, () => {}, { folder })
@@ -236,11 +236,11 @@ t.test('a migration that another tool began and did not finish is named', async 
       t,
       applyMigrations(url, () => {}, { folder }),
     ),
-    /20260101000000_one was begun by another tool/,
+    /20260101000000_one was started by another tool/,
   )
 })
 
-t.test('a database that cannot be reached is told without its password', async (t) => {
+t.test('the error for an unreachable database does not contain its password', async (t) => {
   const message = await sentenceOf(t, applyMigrations('postgresql://somebody:hush@127.0.0.1:1/nowhere'))
   t.match(message, /cannot be reached.*DATABASE_URL/)
   t.notMatch(message, /hush/)

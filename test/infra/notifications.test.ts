@@ -1,4 +1,4 @@
-// The connection that listens: what it hears and in which order, how it is lost and found again, whom it waits for.
+// LISTEN/NOTIFY: the order of notifications, reconnects, and waiting for the other listeners.
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -8,41 +8,41 @@ import { createWire } from '../support/contract-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const endListeners =
-  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'platform listener' AND datname = current_database()"
+const endListeners = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+   WHERE application_name = 'platform listener' AND datname = current_database()`
 
 async function openTestDatabase(t: Test) {
   const { url } = await createTestDatabase(t)
   const db = openDatabase({ url })
   t.teardown(() => db.close())
-  const tell = (channel: string, payload: string) =>
+  const notify = (channel: string, payload: string) =>
     db.pool.query('SELECT pg_notify($1, $2)', [channel, payload])
-  /** A listener that writes down what it hears on the channels, when it hears and what breaks. */
+  /** A listener that records its notifications, states and errors. */
   const listen = (t: Test, channels: string[] = [], options: Partial<ListenerOptions> = {}) => {
-    const heard: string[] = []
+    const received: string[] = []
     const states: boolean[] = []
     const errors: Error[] = []
     const listener = createListener({ db, url, onError: (error) => errors.push(error), ...options })
-    for (const channel of channels) listener.on(channel, (payload) => heard.push(`${channel} ${payload}`))
+    for (const channel of channels) listener.on(channel, (payload) => received.push(`${channel} ${payload}`))
     listener.onState((listening) => states.push(listening))
     t.teardown(() => listener.close())
-    return { listener, heard, states, errors }
+    return { listener, received, states, errors }
   }
-  return { url, db, tell, listen }
+  return { url, db, notify, listen }
 }
 
-t.test('what is heard', async (t) => {
-  const { db, tell, listen } = await openTestDatabase(t)
+t.test('notifications', async (t) => {
+  const { db, notify, listen } = await openTestDatabase(t)
 
-  t.test('what is committed is heard on each channel, in the order of the commits', async (t) => {
-    const { listener, heard, states } = listen(t, ['ones', 'Two "words"'])
+  t.test('committed notifications arrive on each channel in the order of the commits', async (t) => {
+    const { listener, received, states } = listen(t, ['ones', 'Two "words"'])
     listener.start()
     await waitUntil(() => listener.listening)
     await db.transaction(async (tx) => {
       await tx.prisma.$executeRawUnsafe("SELECT pg_notify('ones', 'began first')")
-      await tell('ones', 'committed first')
-      await tell('Two "words"', 'second')
-      await tell('threes', 'of no concern')
+      await notify('ones', 'committed first')
+      await notify('Two "words"', 'second')
+      await notify('threes', 'of no concern')
     })
     await db
       .transaction(async (tx) => {
@@ -50,42 +50,42 @@ t.test('what is heard', async (t) => {
         throw new Error('undone')
       })
       .catch(() => {})
-    await tell('ones', 'last')
-    await waitUntil(() => heard.includes('ones last'))
-    t.same(heard, ['ones committed first', 'Two "words" second', 'ones began first', 'ones last'])
+    await notify('ones', 'last')
+    await waitUntil(() => received.includes('ones last'))
+    t.same(received, ['ones committed first', 'Two "words" second', 'ones began first', 'ones last'])
     t.same(states, [true])
   })
 
-  t.test('two may hear one channel', async (t) => {
-    const { listener, heard } = listen(t, ['ones', 'ones'])
+  t.test('a channel may have two subscribers', async (t) => {
+    const { listener, received } = listen(t, ['ones', 'ones'])
     listener.start()
     await waitUntil(() => listener.listening)
-    await tell('ones', 'x')
-    await waitUntil(() => heard.length > 0)
-    t.same(heard, ['ones x', 'ones x'])
+    await notify('ones', 'x')
+    await waitUntil(() => received.length > 0)
+    t.same(received, ['ones x', 'ones x'])
   })
 
-  t.test('a channel that comes after the start is refused', async (t) => {
+  t.test('a channel cannot be added after the start', async (t) => {
     const { listener } = listen(t)
     listener.start()
     t.throws(() => listener.on('late', () => {}), /has started without the channel late/)
   })
 
-  t.test('what throws is reported, and the next notification is heard by all', async (t) => {
-    const { listener, heard, errors, states } = listen(t)
+  t.test('an error of a subscriber is reported, and all subscribers get the next notification', async (t) => {
+    const { listener, received, errors, states } = listen(t)
     listener.on('ones', (payload) => {
       throw new Error(`no ${payload}`)
     })
-    listener.on('ones', (payload) => heard.push(payload))
+    listener.on('ones', (payload) => received.push(payload))
     listener.onState(() => {
       throw new Error('no state')
     })
     listener.start()
     await waitUntil(() => listener.listening)
-    await tell('ones', 'a')
-    await tell('ones', 'b')
-    await waitUntil(() => heard.includes('b'))
-    t.same(heard, ['a', 'b'])
+    await notify('ones', 'a')
+    await notify('ones', 'b')
+    await waitUntil(() => received.includes('b'))
+    t.same(received, ['a', 'b'])
     t.same(
       errors.map(({ message }) => message),
       ['no state', 'no a', 'no b'],
@@ -94,39 +94,39 @@ t.test('what is heard', async (t) => {
   })
 })
 
-t.test('a connection that is lost', async (t) => {
-  const { url, db, tell, listen } = await openTestDatabase(t)
+t.test('a lost connection', async (t) => {
+  const { url, db, notify, listen } = await openTestDatabase(t)
 
-  t.test('says that it is, and hears again by itself', async (t) => {
-    const { listener, heard, states, errors } = listen(t, ['ones'])
+  t.test('is reported, and the listener reconnects', async (t) => {
+    const { listener, received, states, errors } = listen(t, ['ones'])
     listener.start()
     await waitUntil(() => listener.listening)
     await db.pool.query(endListeners)
     await waitUntil(() => states.length === 3, 'listening again')
     t.same(states, [true, false, true])
     t.ok(errors.length > 0)
-    await tell('ones', 'after')
-    await waitUntil(() => heard.length > 0)
-    t.same(heard, ['ones after'])
+    await notify('ones', 'after')
+    await waitUntil(() => received.length > 0)
+    t.same(received, ['ones after'])
   })
 
-  t.test('says so while there is no database, and hears again when it is back', async (t) => {
+  t.test('is reported while the database is away, and the listener reconnects when it is back', async (t) => {
     const wire = await createWire(t, url)
-    const { listener, heard, states } = listen(t, ['ones'], { url: wire.url })
+    const { listener, received, states } = listen(t, ['ones'], { url: wire.url })
     listener.start()
     await waitUntil(() => listener.listening)
     await wire.cut()
     await waitUntil(() => !listener.listening)
-    await tell('ones', 'lost')
+    await notify('ones', 'lost')
     await wire.mend()
     await waitUntil(() => listener.listening)
-    await tell('ones', 'after')
-    await waitUntil(() => heard.length > 0)
-    t.same(heard, ['ones after'])
-    t.same(states, [true, false, true], 'an attempt that fails ends nothing')
+    await notify('ones', 'after')
+    await waitUntil(() => received.length > 0)
+    t.same(received, ['ones after'])
+    t.same(states, [true, false, true], 'a failed attempt reports no further state')
   })
 
-  t.test('is noticed even when nobody says a word', async (t) => {
+  t.test('is noticed even without any notification', async (t) => {
     const { url: silentUrl, silence } = await createSilentWire(t, url)
     const { listener, states } = listen(t, [], { url: silentUrl, heartbeat: 100 })
     listener.start()
@@ -137,40 +137,37 @@ t.test('a connection that is lost', async (t) => {
   })
 })
 
-t.test('settling', async (t) => {
-  const { url, db, tell, listen } = await openTestDatabase(t)
-  // Nothing is waited for in vain here: a minute would be the end of the test.
+t.test('waiting for the other listeners', async (t) => {
+  const { url, db, notify, listen } = await openTestDatabase(t)
+  // No test waits for a time-out: three heartbeats, a minute, would end the test.
   const heartbeat = 20_000
 
-  t.test('with no other listener it asks nobody', async (t) => {
+  t.test('without another listener there is no wait', async (t) => {
     const { listener } = listen(t, [], { heartbeat })
     listener.start()
     await waitUntil(() => listener.listening)
-    await listener.settle()
+    await listener.waitForListeners()
   })
 
-  t.test(
-    'the others have heard what was committed before, whatever the address names its connections',
-    async (t) => {
-      const named = new URL(url)
-      named.searchParams.set('application_name', 'something else')
-      const { listener } = listen(t, [], { heartbeat, url: named.href })
-      const others = [listen(t, ['ones'], { heartbeat, url: named.href }), listen(t, ['ones'], { heartbeat })]
-      for (const each of [listener, ...others.map((other) => other.listener)]) each.start()
-      await waitUntil(() => listener.listening && others.every((other) => other.listener.listening))
-      for (let i = 1; i <= 50; i++) {
-        await tell('ones', `${i}`)
-        await listener.settle()
-        t.same(
-          others.map(({ heard }) => heard.length),
-          [i, i],
-        )
-      }
-      await Promise.all(Array.from({ length: 20 }, () => listener.settle()))
-    },
-  )
+  t.test('the others have received all earlier commits, whatever application_name the URL has', async (t) => {
+    const named = new URL(url)
+    named.searchParams.set('application_name', 'something else')
+    const { listener } = listen(t, [], { heartbeat, url: named.href })
+    const others = [listen(t, ['ones'], { heartbeat, url: named.href }), listen(t, ['ones'], { heartbeat })]
+    for (const each of [listener, ...others.map((other) => other.listener)]) each.start()
+    await waitUntil(() => listener.listening && others.every((other) => other.listener.listening))
+    for (let i = 1; i <= 50; i++) {
+      await notify('ones', `${i}`)
+      await listener.waitForListeners()
+      t.same(
+        others.map(({ received }) => received.length),
+        [i, i],
+      )
+    }
+    await Promise.all(Array.from({ length: 20 }, () => listener.waitForListeners()))
+  })
 
-  t.test('one that does not answer is waited for until it must know', async (t) => {
+  t.test('the wait for a silent listener ends after three heartbeats', async (t) => {
     const { listener } = listen(t, [], { heartbeat: 100 })
     listener.start()
     await waitUntil(() => listener.listening)
@@ -178,21 +175,21 @@ t.test('settling', async (t) => {
     try {
       await silent.query("SET application_name = 'platform listener'")
       const began = performance.now()
-      await listener.settle()
+      await listener.waitForListeners()
       t.ok(performance.now() - began > 290)
     } finally {
       silent.release(true)
     }
   })
 
-  t.test('a listener that closes waits for nobody', async (t) => {
+  t.test('closing a listener ends its wait', async (t) => {
     const { listener } = listen(t, [], { heartbeat })
     listener.start()
     await waitUntil(() => listener.listening)
     const silent = await db.pool.connect()
     try {
       await silent.query("SET application_name = 'platform listener'")
-      const settled = listener.settle()
+      const settled = listener.waitForListeners()
       await listener.close()
       await settled
     } finally {
@@ -204,7 +201,7 @@ t.test('settling', async (t) => {
 t.test('closing', async (t) => {
   const { db, listen } = await openTestDatabase(t)
 
-  t.test('a listener closes while its connection is being made', async (t) => {
+  t.test('a listener can be closed while it connects', async (t) => {
     const deaf = createServer((socket) => socket.resume().on('error', () => {}))
     await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
     t.teardown(() => deaf.close())
@@ -218,11 +215,11 @@ t.test('closing', async (t) => {
     t.same(errors, [])
   })
 
-  t.test('a listener that never started closes', async (t) => {
+  t.test('a listener that never started can be closed', async (t) => {
     await listen(t).listener.close()
   })
 
-  t.test('a closed listener says that it hears no more, and leaves no connection', async (t) => {
+  t.test('a closed listener reports its state and leaves no connection', async (t) => {
     const { listener, states, errors } = listen(t)
     listener.start()
     await waitUntil(() => listener.listening)
@@ -233,7 +230,7 @@ t.test('closing', async (t) => {
   })
 })
 
-/** A way to the database on which, from a moment on, nothing comes through and nothing breaks. */
+/** A proxy to the database that can stop forwarding without closing its connections. */
 async function createSilentWire(t: Test, databaseUrl: string): Promise<{ url: string; silence: () => void }> {
   const target = new URL(databaseUrl)
   let silent = false

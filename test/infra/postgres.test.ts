@@ -92,7 +92,7 @@ async function sentenceOf(t: Test, starting: Promise<unknown>): Promise<string> 
   return message
 }
 
-t.test('the second start finds what the first one wrote', async (t) => {
+t.test('the second start finds the data of the first one', async (t) => {
   const dataDir = dataFolder(t)
   const progress: string[] = []
   const first = await start(t, dataDir, progress)
@@ -107,14 +107,15 @@ t.test('the second start finds what the first one wrote', async (t) => {
   await second.stop()
 })
 
-t.test('the application connects as an owner without other powers, over loopback alone', async (t) => {
+t.test('the application connects over loopback only, as an owner without other privileges', async (t) => {
   const dataDir = dataFolder(t)
   const { url, stop } = await start(t, dataDir)
   t.equal(new URL(url).hostname, '127.0.0.1')
   const role = 'SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user'
   t.strictSame(await query(url, role), [{ rolsuper: false, rolcreatedb: true }])
-  const settings =
-    "SELECT current_setting('TimeZone') AS zone, current_setting('server_encoding') AS encoding, current_setting('listen_addresses') AS listen"
+  const settings = `SELECT current_setting('TimeZone') AS zone,
+       current_setting('server_encoding') AS encoding,
+       current_setting('listen_addresses') AS listen`
   t.strictSame(await query(url, settings), [{ zone: 'UTC', encoding: 'UTF8', listen: '127.0.0.1' }])
   t.equal(statSync(join(dataDir, 'password')).mode & 0o777, 0o600)
 
@@ -125,7 +126,7 @@ t.test('the application connects as an owner without other powers, over loopback
   await stop()
 })
 
-t.test('a folder that others may pass through serves as well as a closed one', async (t) => {
+t.test('a data folder that other users may enter works like a closed one', async (t) => {
   const dataDir = dataFolder(t)
   for (const mode of [0o755, 0o700]) {
     chmodSync(dataDir, mode)
@@ -135,7 +136,7 @@ t.test('a folder that others may pass through serves as well as a closed one', a
   }
 })
 
-t.test('a second server refuses the folder, and the operator attaches', async (t) => {
+t.test('a second server refuses a folder in use; an operator script attaches to it', async (t) => {
   const dataDir = dataFolder(t)
   const server = runProgram(t, SERVER, [dataDir])
   const { url } = await server.told('url')
@@ -151,7 +152,7 @@ t.test('a second server refuses the folder, and the operator attaches', async (t
   await t.rejects(query(attached.url, 'SELECT 1'))
 })
 
-t.test('of two that start together on an empty folder one serves', async (t) => {
+t.test('of two servers that start together on an empty folder, one runs the database', async (t) => {
   const dataDir = dataFolder(t)
   const both = [runProgram(t, SERVER, [dataDir]), runProgram(t, SERVER, [dataDir])]
   const ready = await Promise.allSettled(both.map((server) => server.told('url')))
@@ -161,7 +162,7 @@ t.test('of two that start together on an empty folder one serves', async (t) => 
   await both[ready.findIndex(({ status }) => status === 'fulfilled')]?.kill('SIGTERM')
 })
 
-t.test('of two that take a lock at the same moment exactly one gets it, round after round', async (t) => {
+t.test('exactly one of two concurrent attempts gets the lock, in every round', async (t) => {
   const folder = dataFolder(t)
   const at = String(Date.now() + 1_500)
   const racers = [1, 2].map(() => runProgram(t, 'support/lock-racer.ts', [folder, at, String(LOCK_ROUNDS)]))
@@ -173,7 +174,7 @@ t.test('of two that take a lock at the same moment exactly one gets it, round af
   for (const racer of racers) await racer.kill('SIGKILL')
 })
 
-t.test('an operator who attaches while the server starts waits for it', async (t) => {
+t.test('attaching while the server starts waits for the server', async (t) => {
   const dataDir = dataFolder(t)
   const both = [runProgram(t, SERVER, [dataDir, 'attach']), runProgram(t, SERVER, [dataDir, 'attach'])]
   const urls = await Promise.all(both.map(async (server) => server.told('url')))
@@ -185,7 +186,7 @@ t.test('an operator who attaches while the server starts waits for it', async (t
     if (urls[index]?.['adopted'] === false) await server.kill('SIGTERM')
 })
 
-t.test('what a killed server left running is stopped, and what it acknowledged is there', async (t) => {
+t.test('the PostgreSQL of a killed server is stopped, and its committed data survives', async (t) => {
   const dataDir = dataFolder(t)
   const server = runProgram(t, SERVER, [dataDir])
   const url = String((await server.told('url'))['url'])
@@ -202,7 +203,7 @@ t.test('what a killed server left running is stopped, and what it acknowledged i
   await next.stop()
 })
 
-t.test('a server that is killed during its first start leaves nothing in the way', async (t) => {
+t.test('a server that is killed during its first start does not block the next start', async (t) => {
   const dataDir = dataFolder(t)
   for (const moment of ['unfinished', 'PG_VERSION', 'cluster']) {
     const server = runProgram(t, SERVER, [dataDir])
@@ -221,7 +222,7 @@ t.test('a server that is killed during its first start leaves nothing in the way
   t.notMatch(readdirSync(dataDir).join(), 'unfinished', 'what the killed ones left is gone')
 })
 
-t.test('a process id that has passed to somebody else does not stop the start', async (t) => {
+t.test('a recorded process id that another process has by now does not prevent the start', async (t) => {
   const dataDir = dataFolder(t)
   await (await start(t, dataDir)).stop()
   const cluster = join(dataDir, 'cluster')
@@ -245,7 +246,7 @@ t.test('a process id that has passed to somebody else does not stop the start', 
 })
 
 t.test(
-  'a database that dies under load answers again on the same address with all that it acknowledged',
+  'a database that crashes under load comes back on the same port with all committed data',
   async (t) => {
     const dataDir = dataFolder(t)
     const progress: string[] = []
@@ -273,7 +274,7 @@ t.test(
       process.kill(pid, 'SIGKILL')
       const killed = Date.now()
       await until(
-        () => progress.filter((message) => message.includes('answers again')).length > round,
+        () => progress.filter((message) => message.includes('is running again')).length > round,
         'the database answers again',
       )
       const atRestart = acknowledged.length
@@ -294,7 +295,7 @@ t.test(
   },
 )
 
-t.test('Ctrl-C reaches the server and not the database', async (t) => {
+t.test('Ctrl-C stops the server and not the database', async (t) => {
   const server = runProgram(t, SERVER, [dataFolder(t)])
   const { url } = await server.told('url')
   process.kill(-server.pid, 'SIGINT')
@@ -306,14 +307,14 @@ t.test('Ctrl-C reaches the server and not the database', async (t) => {
   await t.rejects(query(String(url), 'SELECT 1'), 'and is stopped afterwards')
 })
 
-t.test('a server that exits without stopping its database takes it along', async (t) => {
+t.test('a server that exits without stopping its database stops the database, too', async (t) => {
   const dataDir = dataFolder(t)
   await runProgram(t, SERVER, [dataDir, 'refuse', 'exit']).ended
   await until(() => !existsSync(join(dataDir, 'cluster', 'postmaster.pid')), 'the database has stopped')
   t.ok(existsSync(join(dataDir, 'cluster', 'PG_VERSION')))
 })
 
-t.test('a lost password is replaced', async (t) => {
+t.test('a deleted password file is replaced', async (t) => {
   const dataDir = dataFolder(t)
   const first = await start(t, dataDir)
   await first.stop()
@@ -327,7 +328,7 @@ t.test('a lost password is replaced', async (t) => {
   t.match(await sentenceOf(t, start(t, dataDir)), /delete that file/)
 })
 
-t.test('the log does not grow without end', async (t) => {
+t.test('the size of the log is limited', async (t) => {
   const dataDir = dataFolder(t)
   const log = join(dataDir, 'postgres.log')
   writeFileSync(log, 'x'.repeat(9 * 1024 * 1024))
@@ -336,7 +337,7 @@ t.test('the log does not grow without end', async (t) => {
   t.ok(existsSync(`${log}.1`), 'what was there is kept once')
 })
 
-t.test('damage is told in one sentence that says what to do', async (t) => {
+t.test('the error for a damaged folder is one sentence that says what to do', async (t) => {
   const whole = dataFolder(t)
   await (await start(t, whole)).stop()
 
@@ -354,7 +355,7 @@ t.test('damage is told in one sentence that says what to do', async (t) => {
     [
       'another major version',
       (cluster) => writeFileSync(join(cluster, 'PG_VERSION'), '16\n'),
-      /made by PostgreSQL 16.*pg_dump/,
+      /created by PostgreSQL 16.*pg_dump/,
     ],
     [
       'a corrupt pg_control',
@@ -401,7 +402,7 @@ t.test('damage is told in one sentence that says what to do', async (t) => {
   }
 })
 
-t.test('a place that is no folder is told in one sentence', async (t) => {
+t.test('the error for a path that is not a folder is one sentence', async (t) => {
   const file = join(dataFolder(t), 'file')
   writeFileSync(file, '')
   for (const place of [file, join(file, 'below')])

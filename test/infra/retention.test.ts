@@ -1,5 +1,5 @@
-// Tidying in steps: however much there is to remove no transaction is too large for it, whatever fails keeps nothing else
-// from being removed, and a stop waits for a step and not for the round.
+// Data retention in steps: transactions stay small, a failing task does not stop the others, and a stop waits
+// for the current step only.
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -14,8 +14,10 @@ const server = await startServer(t)
 const { database } = server.services
 const { prisma } = database
 
-/** So many numbered events, days old, in a log with nothing else, with a delivery to each of the endpoints. */
-async function insertTold(
+/**
+ * Replaces the event log by `count` numbered events that are some days old, with a delivery to each endpoint.
+ */
+async function insertDelivered(
   count: number,
   {
     days,
@@ -30,7 +32,9 @@ async function insertTold(
     statement(`
     WITH e AS (
       INSERT INTO events (id, type, project_id, user_id, scope, role, data, created_at)
-      SELECT gen_random_uuid()::text, 'profile.updated', $1::text, $2, 'user:read', CASE WHEN $1::text IS NOT NULL THEN 'viewer'::"MemberRole" END, '{}', now() - make_interval(days => $3)
+      SELECT gen_random_uuid()::text, 'profile.updated', $1::text, $2, 'user:read',
+        CASE WHEN $1::text IS NOT NULL THEN 'viewer'::"MemberRole" END, '{}',
+        now() - make_interval(days => $3)
       FROM generate_series(1, $4::int) RETURNING id
     )
     INSERT INTO webhook_deliveries (id, endpoint_id, event_id, status)
@@ -44,14 +48,16 @@ async function numberEvents(): Promise<void> {
   await database.sql(statement('SELECT number_events(100000)'), [])
 }
 
-/** @returns what tells how many events and deliveries the largest transaction removed since. */
+/** @returns a function that counts the rows that the largest transaction deleted since. */
 async function watchTransactions(t: Test): Promise<() => Promise<number>> {
   await database.pool.query(`CREATE TABLE removals (transaction xid8, n bigint);
     CREATE FUNCTION note_removal () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO removals SELECT pg_current_xact_id(), count(*) FROM removed; RETURN NULL;
     END $$;
-    CREATE TRIGGER note_removal AFTER DELETE ON webhook_deliveries REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removal();
-    CREATE TRIGGER note_removal AFTER DELETE ON events REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removal()`)
+    CREATE TRIGGER note_removal AFTER DELETE ON webhook_deliveries REFERENCING OLD TABLE AS removed
+      FOR EACH STATEMENT EXECUTE FUNCTION note_removal();
+    CREATE TRIGGER note_removal AFTER DELETE ON events REFERENCING OLD TABLE AS removed
+      FOR EACH STATEMENT EXECUTE FUNCTION note_removal()`)
   t.teardown(() => database.pool.query('DROP FUNCTION note_removal CASCADE; DROP TABLE removals'))
   const largest = statement<{ n: number }>(
     'SELECT coalesce(max(n), 0)::int AS n FROM (SELECT sum(n) AS n FROM removals GROUP BY transaction) t',
@@ -59,25 +65,25 @@ async function watchTransactions(t: Test): Promise<() => Promise<number>> {
   return async () => (await database.sql(largest, []))[0].n
 }
 
-/** A kind with so much to do, and what it does in a step. */
-function kindOf(
+/** A task that needs `steps` steps, with the work of each step. */
+function taskOf(
   name: string,
   steps: number,
   work: () => void | Promise<void> = () => {},
 ): RetentionTask & { taken: number } {
-  const kind = {
+  const task = {
     name,
     taken: 0,
     async step() {
       await work()
-      return { removed: 1, more: ++kind.taken < steps }
+      return { removed: 1, more: ++task.taken < steps }
     },
   }
-  return kind
+  return task
 }
 
-t.test('events that many were told of are removed in transactions that are never large', async (t) => {
-  await insertTold(200, { days: 31, endpoints: 150 })
+t.test('events with many deliveries are deleted in small transactions', async (t) => {
+  await insertDelivered(200, { days: 31, endpoints: 150 })
   await insertedEvent(server, server.admin.id)
   const largest = await watchTransactions(t)
   const began = Date.now()
@@ -85,16 +91,16 @@ t.test('events that many were told of are removed in transactions that are never
   t.comment(`200 events with 30,000 deliveries: ${Date.now() - began} ms`)
   t.ok((await largest()) <= 2_500, `${await largest()} rows at most in one transaction`)
   t.equal(await prisma.webhookDelivery.count(), 0)
-  t.equal(await prisma.event.count(), 1, 'the young one is there')
+  t.equal(await prisma.event.count(), 1, 'the recent event remains')
   const [{ removedThrough }] = await prisma.eventLog.findMany()
-  t.match(await prisma.event.findMany(), [{ sequence: removedThrough + 1n }], 'and the log begins with it')
+  t.match(await prisma.event.findMany(), [{ sequence: removedThrough + 1n }], 'the log starts with it')
   t.match(await runRetention(database), { projects: 0, answers: 0, events: 0, deliveries: 0 })
 })
 
-t.test('an event of which more were told than one transaction removes goes in several', async (t) => {
-  // What the planner believes of the tables is from when they were empty.
+t.test('an event with more deliveries than a batch is deleted in several transactions', async (t) => {
+  // The planner's statistics date from when the tables were empty.
   await database.pool.query('ANALYZE')
-  await insertTold(2, { days: 31, endpoints: 4_100 })
+  await insertDelivered(2, { days: 31, endpoints: 4_100 })
   t.match(await runRetention(database), { events: 2 })
   t.equal(await prisma.webhookDelivery.count(), 0)
 })
@@ -113,7 +119,8 @@ t.test('a project that cannot be removed keeps none of the others', async (t) =>
   }
   await database.pool
     .query(`CREATE FUNCTION keep () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'stuck'; END $$;
-    CREATE TRIGGER keep BEFORE DELETE ON projects FOR EACH ROW WHEN (OLD.id = '${ids[0]}') EXECUTE FUNCTION keep()`)
+    CREATE TRIGGER keep BEFORE DELETE ON projects FOR EACH ROW
+      WHEN (OLD.id = '${ids[0]}') EXECUTE FUNCTION keep()`)
   const errors: Error[] = []
   const tasks = coreRetentionTasks()
   for (const removed of [2, 0]) {
@@ -128,13 +135,13 @@ t.test('a project that cannot be removed keeps none of the others', async (t) =>
   t.same(
     errors.map(({ cause }) => /stuck/.test(String(cause))),
     [true, true],
-    'and is told of each time',
+    'it is reported in each round',
   )
   await database.pool.query('DROP FUNCTION keep CASCADE')
   t.match(await runRetention(database, { tasks }), { projects: 1 })
 })
 
-t.test('a project goes with all its events, and the next one after it', async (t) => {
+t.test('an expired project is deleted with all its events, then the next project', async (t) => {
   const { client } = server.admin
   const ids: string[] = []
   for (const name of ['large', 'small', 'young']) {
@@ -146,7 +153,7 @@ t.test('a project goes with all its events, and the next one after it', async (t
     where: { id: { in: ids.slice(0, 2) } },
     data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) },
   })
-  await insertTold(1_100, { days: 1, projectId: ids[0], endpoints: 7 })
+  await insertDelivered(1_100, { days: 1, projectId: ids[0], endpoints: 7 })
   await insertedEvent(server, server.admin.id)
   const before = await prisma.event.count()
   t.match(await runRetention(database), { projects: 2, events: 0 })
@@ -154,42 +161,42 @@ t.test('a project goes with all its events, and the next one after it', async (t
     (await prisma.project.findMany()).map(({ id }) => id),
     [ids[2]],
   )
-  t.equal(await prisma.event.count(), before - 1_100, "its events are gone, and no other's")
+  t.equal(await prisma.event.count(), before - 1_100, 'only its events are deleted')
   t.equal(await prisma.webhookDelivery.count(), 0)
 })
 
 t.test(
-  'what a user alone has read goes with the user, however much it is, and what was written at the last moment',
+  'the private events of a deleted user are deleted, however many, including the latest ones',
   async (t) => {
     const person = await server.person()
     const stays = await server.person()
-    await insertTold(1_100, { days: 1, userId: person.id, endpoints: 7 })
+    await insertDelivered(1_100, { days: 1, userId: person.id, endpoints: 7 })
     for (const { client } of [person, stays])
       t.equal((await client.put('/user/profile', { bio: 'About me' })).status, 200)
     t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
     await numberEvents()
     const largest = await watchTransactions(t)
     t.match(await runRetention(database), { 'events of deleted users': 1_101 })
-    t.ok((await largest()) <= 2_500, 'step by step')
+    t.ok((await largest()) <= 2_500, 'in small transactions')
     t.equal(await prisma.event.count({ where: { userId: person.id } }), 0)
-    t.equal(await prisma.event.count({ where: { userId: stays.id } }), 1, "and no other's")
+    t.equal(await prisma.event.count({ where: { userId: stays.id } }), 1, "only the deleted user's")
     t.match(
       await prisma.event.findFirst({ where: { type: 'user.deleted' } }),
       { data: { object: { id: person.id } } },
-      'nor that the user was deleted',
+      'the event `user.deleted` remains',
     )
     t.match(await runRetention(database), { 'events of deleted users': 0 })
   },
 )
 
-t.test('a kind that fails is reported and keeps no other from being removed', async (t) => {
+t.test('a failing task is reported and does not stop the others', async (t) => {
   const broken: RetentionTask = {
     name: 'files',
     step: async () => {
       throw new Error('no such bucket')
     },
   }
-  const [first, last] = [kindOf('first', 3), kindOf('last', 2)]
+  const [first, last] = [taskOf('first', 3), taskOf('last', 2)]
   const errors: Error[] = []
   t.same(
     await runRetention(database, { tasks: [first, broken, last], onError: (error) => errors.push(error) }),
@@ -199,26 +206,26 @@ t.test('a kind that fails is reported and keeps no other from being removed', as
       last: 2,
     },
   )
-  t.match(errors, [{ message: /files/, cause: { message: 'no such bucket' } }], 'once a round, and by name')
+  t.match(errors, [{ message: /files/, cause: { message: 'no such bucket' } }], 'once per round, by name')
   await t.rejects(
     runRetention(database, { tasks: [broken] }),
     { message: /files/ },
-    'and is thrown where nobody listens',
+    'without `onError` it is thrown',
   )
-  await insertTold(1, { days: 31, endpoints: 1 })
-  const told: Error[] = []
+  await insertDelivered(1, { days: 31, endpoints: 1 })
+  const reported: Error[] = []
   t.match(
     await runRetention(database, {
       tasks: [broken, ...coreRetentionTasks()],
-      onError: (error) => told.push(error),
+      onError: (error) => reported.push(error),
     }),
     { events: 1 },
-    'the turn was given back',
+    'the lock was released',
   )
 })
 
-t.test('a statement that fails leaves its kind as it was, and the others go on', async (t) => {
-  await insertTold(1, { days: 31, endpoints: 1 })
+t.test('a failing statement leaves its rows unchanged, and the other tasks continue', async (t) => {
+  await insertDelivered(1, { days: 31, endpoints: 1 })
   await prisma.idempotencyRecord.create({
     data: {
       ownerId: 'x',
@@ -229,26 +236,26 @@ t.test('a statement that fails leaves its kind as it was, and the others go on',
       createdAt: new Date(0),
     },
   })
-  await database.pool
-    .query(`CREATE FUNCTION refuse () RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not these'; END $$;
+  await database.pool.query(`CREATE FUNCTION refuse () RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'not these'; END $$;
     CREATE TRIGGER refuse BEFORE DELETE ON events FOR EACH ROW EXECUTE FUNCTION refuse()`)
   const errors: Error[] = []
   t.match(await runRetention(database, { onError: (error) => errors.push(error) }), { events: 0, answers: 1 })
   t.match(errors, [{ message: /events/ }])
-  t.equal(await prisma.webhookDelivery.count(), 1, 'what belongs to an event stays with it')
+  t.equal(await prisma.webhookDelivery.count(), 1, 'the delivery of a remaining event remains')
   await database.pool.query('DROP FUNCTION refuse CASCADE')
   t.match(await runRetention(database), { events: 1 })
 })
 
-t.test('tasks take turns, so that one with much to do keeps none waiting', async (t) => {
+t.test('tasks take turns, so that a long task does not delay the others', async (t) => {
   const order: string[] = []
-  const long = kindOf('long', 5, () => {
+  const long = taskOf('long', 5, () => {
     order.push('long')
   })
   await runRetention(database, {
     tasks: [
       long,
-      kindOf('short', 2, () => {
+      taskOf('short', 2, () => {
         order.push('short')
       }),
     ],
@@ -256,55 +263,51 @@ t.test('tasks take turns, so that one with much to do keeps none waiting', async
   t.same(order, ['long', 'short', 'long', 'short', 'long', 'long', 'long'])
 })
 
-t.test('of two processes one does the work', async (t) => {
+t.test('one of two processes runs a round', async (t) => {
   const other = openDatabase({ url: server.databaseUrl })
   t.teardown(() => other.close())
-  const idle = kindOf('idle', 1)
-  const busy = kindOf('busy', 3, async () => {
+  const idle = taskOf('idle', 1)
+  const busy = taskOf('busy', 3, async () => {
     t.same(await runRetention(other, { tasks: [idle] }), { idle: 0 })
   })
   t.same(await runRetention(database, { tasks: [busy] }), { busy: 3 })
   t.equal(idle.taken, 0)
-  t.same(await runRetention(other, { tasks: [idle] }), { idle: 1 }, 'until the other is through')
+  t.same(await runRetention(other, { tasks: [idle] }), { idle: 1 }, 'after the other round ended')
 })
 
 t.test('rounds of different names do not wait for each other', async (t) => {
-  const short = kindOf('short', 1)
-  const long = kindOf('long', 1, async () => {
+  const short = taskOf('short', 1)
+  const long = taskOf('long', 1, async () => {
     t.same(await runRetention(database, { tasks: [short], round: 'short' }), { short: 1 })
   })
   t.same(await runRetention(database, { tasks: [long], round: 'long' }), { long: 1 })
 })
 
-t.test('a stop waits for the step under way and lets the rest be', async (t) => {
+t.test('a stop waits for the current step and starts no other', async (t) => {
   let end = (): void => {}
   const ended = new Promise<void>((resolve) => {
     end = resolve
   })
-  let begun = false
-  const endless = kindOf('endless', Infinity, () => {
-    begun = true
+  let started = false
+  const endless = taskOf('endless', Infinity, () => {
+    started = true
     return ended
   })
-  const housekeeping = startRetention(database, { tasks: [endless], delay: 0 })
-  await waitUntil(() => begun, 'a step')
-  const stopped = housekeeping.stop()
+  const retention = startRetention(database, { tasks: [endless], delay: 0 })
+  await waitUntil(() => started, 'a step')
+  const stopped = retention.stop()
   end()
   await stopped
-  t.equal(endless.taken, 1, 'it was not cut off, and nothing more begun')
-  t.match(
-    await runRetention(database, { tasks: [kindOf('next', 1)] }),
-    { next: 1 },
-    'the turn was given back',
-  )
+  t.equal(endless.taken, 1, 'the step finished and no other started')
+  t.match(await runRetention(database, { tasks: [taskOf('next', 1)] }), { next: 1 }, 'the lock was released')
 })
 
-t.test('rounds follow each other until the stop', async (t) => {
-  const kind = kindOf('often', 1)
+t.test('rounds repeat until the stop', async (t) => {
+  const often = taskOf('often', 1)
   const errors: Error[] = []
-  const housekeeping = startRetention(database, {
+  const retention = startRetention(database, {
     tasks: [
-      kind,
+      often,
       {
         name: 'broken',
         step: async () => {
@@ -316,9 +319,9 @@ t.test('rounds follow each other until the stop', async (t) => {
     interval: 1,
     onError: (error) => errors.push(error),
   })
-  await waitUntil(() => kind.taken >= 3 && errors.length >= 3, 'three rounds')
-  await housekeeping.stop()
-  const { taken } = kind
+  await waitUntil(() => often.taken >= 3 && errors.length >= 3, 'three rounds')
+  await retention.stop()
+  const { taken } = often
   await runRetention(database)
-  t.equal(kind.taken, taken)
+  t.equal(often.taken, taken)
 })

@@ -1,6 +1,6 @@
 // Concurrency: identical payments, requests and due tasks have one effect, over real HTTP.
 import t from 'tap'
-import { createBilling } from '../../services/payments/worker.ts'
+import { createPaymentWorker } from '../../services/payments/worker.ts'
 import { moveClock, paymentsNow } from '../../services/payments/clock.ts'
 import { runDueTask, nextDueTask } from '../../services/payments/renewals.ts'
 import type { Reply } from '../support/client.ts'
@@ -253,14 +253,14 @@ t.test('several workers run each due task once', async (t) => {
   await many(10, () => runDueTask(database, server.services, due))
   const errors: Error[] = []
   const workers = Array.from({ length: 4 }, () =>
-    createBilling({ ...server.services, onError: (error) => errors.push(error), interval: 5 }),
+    createPaymentWorker({ ...server.services, onError: (error) => errors.push(error), interval: 5 }),
   )
   for (const worker of workers) worker.start()
   await Promise.all([
     waitUntil(async () => (await nextDueTask(database)) === null),
     advance(server, { seconds: 1 }),
   ])
-  await Promise.all(workers.map((worker) => worker.close()))
+  await Promise.all(workers.map((worker) => worker.stop()))
   t.same(errors, [])
   for (const [i, { id }] of started.entries()) {
     const orders = (await get(`orders?subscription_id=${id}`)).data

@@ -1,7 +1,7 @@
 // Renewals of subscriptions on the payment clock: due times, failures, retries, recovery and cancellation.
 import t, { type Test } from 'tap'
 import { runRetention } from '../support/retention.ts'
-import { createBilling } from '../../services/payments/worker.ts'
+import { createPaymentWorker } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
 import { ledgerViolations } from '../support/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -657,14 +657,14 @@ t.test('workers run due tasks and skip those that fail', async (t) => {
   )
   await moveClock(database, new Date(Date.parse((await subscriptionNow(good.id)).current_period_end)))
   const errors: Error[] = []
-  const billing = createBilling({
+  const billing = createPaymentWorker({
     ...server.services,
     onError: (error) => errors.push(error),
     interval: 10,
-    rest: 1_000,
+    retryDelayMs: 1_000,
   })
   billing.start()
-  t.teardown(() => billing.close())
+  t.teardown(() => billing.stop())
   await waitUntil(async () => (await ordersOf(good.id)).length === 2, 'the renewal')
   t.equal(
     (await get(`checkout/${session.session}`)).status,
@@ -679,7 +679,7 @@ t.test('workers run due tasks and skip those that fail', async (t) => {
   await waitUntil(() => errors.length > reported, 'the next attempt')
   await database.pool.query("UPDATE subscriptions SET gateway = 'sandbox' WHERE id = $1", [bad.id])
   await waitUntil(async () => (await ordersOf(bad.id)).length === 2, 'the renewal of the failed subscription')
-  await billing.close()
+  await billing.stop()
   for (const { id } of [good, bad]) await cancel(id, { at_period_end: false })
 })
 

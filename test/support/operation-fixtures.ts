@@ -213,7 +213,7 @@ const onAppending =
     bytes: Buffer.concat([uploadBytes(), Buffer.from(more)]),
     headers: { ...tus, 'upload-offset': '0', ...headers },
   })
-const otherVersion = { 'tus-resumable': '0.2.2' }
+const tusVersionMismatch = { 'tus-resumable': '0.2.2' }
 const wrongChecksum = { 'upload-checksum': `sha1 ${hash('sha1', 'other bytes', 'base64')}` }
 
 /** What names a project in its query. */
@@ -518,7 +518,7 @@ export const fixtures: Record<OperationId, Fixture> = {
       }),
       408: onBeginning('active', { bytes: uploadBytes() }),
       409: onBeginning('archived'),
-      412: onBeginning('active', otherVersion),
+      412: onBeginning('active', tusVersionMismatch),
       413: onBeginning('active', { 'upload-length': String(2 ** 50) }),
     },
   },
@@ -528,7 +528,7 @@ export const fixtures: Record<OperationId, Fixture> = {
     own: onUploading({ own: true }),
     others: {
       410: onUploading({ expired: true }),
-      412: async (scene) => ({ ...(await onUploading()(scene)), headers: otherVersion }),
+      412: async (scene) => ({ ...(await onUploading()(scene)), headers: tusVersionMismatch }),
     },
   },
   appendUpload: {
@@ -537,7 +537,7 @@ export const fixtures: Record<OperationId, Fixture> = {
     others: {
       409: onAppending({ status: 'archived' }),
       410: onAppending({ expired: true }),
-      412: onAppending({}, otherVersion),
+      412: onAppending({}, tusVersionMismatch),
       413: onAppending({}, {}, 'and more'),
       460: onAppending({}, wrongChecksum),
     },

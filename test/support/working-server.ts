@@ -2,9 +2,9 @@
 import type { Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import type { Services } from '../../services/services.ts'
-import { startWork, type Work } from '../../services/background.ts'
 import { createWebhookClient, type WebhookClient } from '../../services/webhooks/http-client.ts'
 import type { Lookup } from '../../services/webhooks/dns.ts'
+import { startBackgroundWorkers, type BackgroundWorkers } from '../../services/background.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import { startServer, type Person, type TestServer, type TestServerOptions } from './server.ts'
 import { waitUntil } from './wait.ts'
@@ -13,7 +13,7 @@ export interface WorkingServer extends TestServer {
   /** What went wrong beside the requests. */
   errors: Error[]
   /** Starts another sender on the same database, or this one again; it is stopped at the end of the test. */
-  work(options?: SendOptions): Promise<Work>
+  work(options?: SendOptions): Promise<BackgroundWorkers>
   /** Stops the sender that was started with the server. */
   stopWork(): Promise<void>
 }
@@ -53,7 +53,7 @@ async function startSending(
   services: Services,
   errors: Error[],
   { timeout, lookup, onSent = () => {} }: SendOptions,
-): Promise<Work> {
+): Promise<BackgroundWorkers> {
   const real = createWebhookClient({ allowed: services.config.webhookAllowedNetworks, timeout, lookup })
   const webhookClient: WebhookClient = {
     ...real,
@@ -63,9 +63,9 @@ async function startSending(
     },
   }
   // Often, so that what is brought forward is sent at once.
-  const work = await startWork(
+  const work = await startBackgroundWorkers(
     { ...services, webhookClient },
-    { sends: true, onError: (error) => errors.push(error), interval: 20 },
+    { runJobs: true, onError: (error) => errors.push(error), interval: 20 },
   )
   let stopped: Promise<void> | null = null
   const stop = (): Promise<void> => {

@@ -2,7 +2,7 @@
 // other endpoints, for any number of pending deliveries. An owner with many slow endpoints does not delay the
 // deliveries of other owners.
 import t, { type Test } from 'tap'
-import { deliveryQueue } from '../../infra/jobs/queue.ts'
+import { deliveryQueue } from '../../services/webhooks/worker.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
@@ -230,7 +230,7 @@ t.test('ten thousand pending deliveries in front of the others cost little', asy
   t.comment(`100 deliveries behind 10,000: ${await pass(server, good)} ms`)
   const began = performance.now()
   for (let i = 0; i < 10; i++)
-    t.same(await deliveries.take(concurrency), [], 'no more jobs of a group at its limit')
+    t.same(await deliveries.fetch(concurrency), [], 'no more jobs of a group at its limit')
   const each = (performance.now() - began) / 10
   t.comment(`a fetch that skips 10,000 jobs: ${each.toFixed(1)} ms`)
   t.ok(each < 500)

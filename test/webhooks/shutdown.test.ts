@@ -203,7 +203,7 @@ t.test('a short database outage causes no second delivery', async (t) => {
 t.test('the jobs of a crashed worker are sent by another', async (t) => {
   const endpoint = await makeEndpoint(t, admin, quiet)
   const { id } = await sendTest(admin, endpoint)
-  const [job] = await server.services.deliveries.take(10)
+  const [job] = await server.services.deliveries.fetch(10)
   t.equal(job.data.delivery_id, id)
   await database.sql(statement("UPDATE pgboss.job SET started_on = now() - interval '31 seconds'"), [])
   // The queue checks for expired jobs every 5 s.
@@ -213,7 +213,7 @@ t.test('the jobs of a crashed worker are sent by another', async (t) => {
   t.comment(`an expired job was sent after ${Date.now() - began} ms`)
   await database.transaction(async (tx) =>
     t.same(
-      [...(await server.services.deliveries.settle(tx, [job]))],
+      [...(await server.services.deliveries.complete(tx, [job]))],
       [],
       'and the crashed worker no longer owns it',
     ),

@@ -14,20 +14,20 @@ export function python(call: Call): string {
   }
   const streams = receives === 'events' || receives === 'bytes'
   const rows = [
-    `os.environ['PLATFORM_URL'] + ${literal(address)},`,
+    `os.environ['PLATFORM_URL'] + ${escapeLike(address)},`,
     ...(Object.keys(sent).length === 0
       ? []
       : [
           `headers={${Object.entries(sent)
             .map(
               ([name, value]) =>
-                `${literal(name)}: ${name === 'Authorization' ? "'Bearer ' + os.environ['PLATFORM_API_KEY']" : literal(String(value))}`,
+                `${escapeLike(name)}: ${name === 'Authorization' ? "'Bearer ' + os.environ['PLATFORM_API_KEY']" : escapeLike(String(value))}`,
             )
             .join(', ')}},`,
         ]),
-    ...(sends === 'json' ? [`json=${literal(body!.value, indent)},`] : []),
-    ...(sends === 'fields' ? [`data=${literal(body!.value, indent)},`] : []),
-    ...(sends === 'form' ? [...dataOf(call), `files={${literal(operation.body!.form!.file)}: file},`] : []),
+    ...(sends === 'json' ? [`json=${escapeLike(body!.value, indent)},`] : []),
+    ...(sends === 'fields' ? [`data=${escapeLike(body!.value, indent)},`] : []),
+    ...(sends === 'form' ? [...dataOf(call), `files={${escapeLike(operation.body!.form!.file)}: file},`] : []),
     ...(sends === 'bytes' ? ['data=file,'] : []),
     ...(sends === 'fields' || operation.responses.every(({ status }) => status >= 300)
       ? ['allow_redirects=False,']
@@ -41,7 +41,7 @@ export function python(call: Call): string {
     : [`response = ${request}`, ...readOf(call)]
   const opened =
     sends === 'form' || sends === 'bytes'
-      ? [`with open(${literal(file)}, 'rb') as file:`, ...within(lines, indent)]
+      ? [`with open(${escapeLike(file)}, 'rb') as file:`, ...within(lines, indent)]
       : lines
   return ['import os', 'import requests', '', ...opened].join('\n')
 }
@@ -50,7 +50,7 @@ function dataOf(call: Call): string[] {
   const fields = fieldsOf(call)
   return fields.length === 0
     ? []
-    : [`data=[${fields.map(([name, value]) => `(${literal(name)}, ${literal(value)})`).join(', ')}],`]
+    : [`data=[${fields.map(([name, value]) => `(${escapeLike(name)}, ${escapeLike(value)})`).join(', ')}],`]
 }
 
 function readOf({ receives, file }: Call): string[] {
@@ -62,7 +62,7 @@ function readOf({ receives, file }: Call): string[] {
   if (receives === 'bytes')
     return [
       first,
-      `with open(${literal(file)}, 'wb') as kept:`,
+      `with open(${escapeLike(file)}, 'wb') as kept:`,
       `${indent}for chunk in response.iter_content(65536):`,
       `${indent}${indent}kept.write(chunk)`,
     ]
@@ -74,15 +74,15 @@ function within(lines: string[], by: string): string[] {
 }
 
 /** The value as Python writes it, over several lines where it is long. */
-function literal(value: Json, by = ''): string {
+function escapeLike(value: Json, by = ''): string {
   if (value === null) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (typeof value === 'string')
     return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
   if (typeof value !== 'object') return String(value)
   const parts = Array.isArray(value)
-    ? value.map((item) => literal(item))
-    : Object.entries(value).map(([name, item]) => `${literal(name)}: ${literal(item)}`)
+    ? value.map((item) => escapeLike(item))
+    : Object.entries(value).map(([name, item]) => `${escapeLike(name)}: ${escapeLike(item)}`)
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   const short = open + parts.join(', ') + close
   return short.length <= 80

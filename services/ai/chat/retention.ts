@@ -1,8 +1,8 @@
 // Retention of chats: finishes answers whose process died, and deletes answers without a session after a day,
 // the sessions of deleted users, and the usage of API keys after 400 days.
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
-import { removing } from '../../../infra/database/batch-delete.ts'
 import { failStaleMessages, staleBatchSize, type FinishServices } from './finish-answer.ts'
+import { deleteBatchStep } from '../../../infra/database/batch-delete.ts'
 
 const batchSize = { messages: 2_000, sessions: 50, days: 2_000 }
 
@@ -30,15 +30,15 @@ export function chatRetentionTasks(): RetentionTask[] {
   return [
     {
       name: 'answers without a session',
-      step: removing('ai_messages', messagesWithoutSession, batchSize.messages),
+      step: deleteBatchStep('ai_messages', messagesWithoutSession, batchSize.messages),
     },
     {
       name: 'sessions of deleted users',
-      step: removing('ai_sessions', sessionsOfDeletedUsers, batchSize.sessions),
+      step: deleteBatchStep('ai_sessions', sessionsOfDeletedUsers, batchSize.sessions),
     },
     {
       name: 'usage older than 400 days',
-      step: removing('ai_usage', oldUsage, batchSize.days, { key: 'ctid' }),
+      step: deleteBatchStep('ai_usage', oldUsage, batchSize.days, { key: 'ctid' }),
     },
   ]
 }

@@ -4,7 +4,7 @@ import type { Db } from '../../../infra/database/database.ts'
 import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, listPage, type Page } from '../../../infra/database/pagination.ts'
+import { listPage, type Page, containsPattern } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { accessColumns, requireAccess, type WorkspaceResource } from '../../projects/resource-access.ts'
 
@@ -130,7 +130,7 @@ export async function listSessions(
   const value = (v: unknown): string => `$${values.push(v)}`
   const filters = ['s.space_id = $1']
   if (query.status !== undefined) filters.push(`s.status = ${value(query.status)}::"SessionStatus"`)
-  if (query.q !== undefined) filters.push(`lower(s.title) LIKE lower(${value(containing(query.q))})`)
+  if (query.q !== undefined) filters.push(`lower(s.title) LIKE lower(${value(containsPattern(query.q))})`)
   // Ids sort by creation time.
   const key = query.sort === 'created_at' ? 's.id' : 's.updated_at'
   return await listPage<Session>(

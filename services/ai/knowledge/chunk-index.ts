@@ -4,7 +4,7 @@
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { newId } from '../../../infra/ids.ts'
-import { removal } from '../../../infra/database/batch-delete.ts'
+import { deleteStatement } from '../../../infra/database/batch-delete.ts'
 import type { NewChunk } from '../parsing/parse.ts'
 import { tokenize } from './tokenize.ts'
 
@@ -187,8 +187,8 @@ const subtractBatch = statement<{ n: number }>(`
     WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
   )
   SELECT count(*)::int AS n FROM batch`)
-const deleteLexemes = removal('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2')
-const deleteRemovedChunks = removal(
+const deleteLexemes = deleteStatement('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2')
+const deleteRemovedChunks = deleteStatement(
   'removed_chunks',
   'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2',
 )

@@ -9,7 +9,7 @@ import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, listPage, type Page } from '../../../infra/database/pagination.ts'
+import { listPage, type Page, containsPattern } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import {
   accessColumns,
@@ -122,7 +122,7 @@ export async function listDocuments(
   if (status !== undefined) filters.push(`status = $${values.push(status)}::"DocumentStatus"`)
   const countedFilters = filters.join(' AND ')
   const documentFilters = filters.map((filter) => `d.${filter}`)
-  if (q !== undefined) documentFilters.push(`lower(d.name) LIKE lower($${values.push(containing(q))})`)
+  if (q !== undefined) documentFilters.push(`lower(d.name) LIKE lower($${values.push(containsPattern(q))})`)
   return await listPage<Document>(
     db,
     {

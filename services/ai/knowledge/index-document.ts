@@ -158,7 +158,7 @@ class IndexingRun {
 
   #sendHeartbeat(): void {
     const { documents, onError } = this.#options
-    documents.beat([this.#job]).then((owned) => {
+    documents.heartbeat([this.#job]).then((owned) => {
       if (!owned.has(this.#job.id)) this.#jobLost.abort()
     }, onError)
   }
@@ -296,7 +296,7 @@ class IndexingRun {
       const [document] = await tx.sql(lockDocument, [data.document_id, data.wanted])
       if (document !== undefined) await outcome(tx, document)
     }
-    if (!(await this.#options.documents.settle(tx, [this.#job])).has(id))
+    if (!(await this.#options.documents.complete(tx, [this.#job])).has(id))
       throw new JobLost('another worker has the job')
   }
 }

@@ -6,11 +6,11 @@ import { statement, statementOf, type Statement } from '../../../infra/database/
 import { invalidField } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containing, listPage, type Page } from '../../../infra/database/pagination.ts'
+import { listPage, type Page, containsPattern } from '../../../infra/database/pagination.ts'
 import { timestampAfter } from '../../../infra/database/timestamps.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { removal } from '../../../infra/database/batch-delete.ts'
 import { accessColumns, requireAccess, type WorkspaceResource } from '../../projects/resource-access.ts'
+import { deleteStatement } from '../../../infra/database/batch-delete.ts'
 
 export type KnowledgeBase = components['schemas']['KnowledgeBase']
 export type Chunking = components['schemas']['Chunking']
@@ -153,7 +153,7 @@ export async function listKnowledgeBases(
   const values: unknown[] = [spaceId]
   const filters = ['k.space_id = $1']
   if (query.q !== undefined) {
-    values.push(containing(query.q))
+    values.push(containsPattern(query.q))
     filters.push('(k.name ILIKE $2 OR k.description ILIKE $2)')
   }
   return await listPage<KnowledgeBase>(
@@ -182,7 +182,7 @@ const batchOf = (documents: string): string => `
   ) s WHERE before < ${batchSize.chunks}`
 
 const documentsOfKnowledgeBase = 'SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1'
-const deleteBatch = removal('documents', batchOf(documentsOfKnowledgeBase))
+const deleteBatch = deleteStatement('documents', batchOf(documentsOfKnowledgeBase))
 // Deletes nothing if the batch contains all documents that are left.
 const deleteBatchOfMany = statement<{ n: number }>(`
   WITH batch AS MATERIALIZED (${batchOf(documentsOfKnowledgeBase)}), deleted AS (
@@ -210,7 +210,7 @@ export async function deleteKnowledgeBase(tx: Db, id: string): Promise<void> {
   await tx.sql(deleteById, [id])
 }
 
-const deleteBatchOfProject = removal(
+const deleteBatchOfProject = deleteStatement(
   'documents',
   batchOf(
     `SELECT d.id, d.chunk_count

@@ -1,103 +1,77 @@
-// Reads what was added to knowledge bases: takes jobs from the queue as there is room, one space after the other, so that
-// whoever adds thousands of documents, or large ones, holds up nobody who adds one. A process that dies leaves its jobs to
-// another.
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Job } from '../../../infra/jobs/queue.ts'
+// The document worker: parses and indexes the documents that were added to knowledge bases. It fetches jobs
+// from one workspace after the other, so that a workspace with thousands of documents does not delay the
+// others.
+import type { Job, QueueOptions } from '../../../infra/jobs/queue.ts'
 import type { ParsingJob } from './documents.ts'
 import { indexDocument, type IndexingOptions, type DocumentParser } from './index-document.ts'
 import { parseDocument } from '../parsing/parse.ts'
+import { WorkerLoop, type BackgroundWorker } from '../../../infra/jobs/worker-loop.ts'
 
-export interface Ingestion {
-  /** Something may be to be read. */
-  wake(): void
-  start(): void
-  /** Takes nothing more, gives what is under way a moment, and the rest back to the queue. */
-  close(): Promise<void>
+export const documentQueue: QueueOptions = {
+  name: 'documents',
+  // Longer than indexing a document takes. A worker that dies is noticed earlier, by its missing heartbeat.
+  expireInSeconds: 900,
+  heartbeatSeconds: 15,
+  // The workers fetch from all workspaces in turn. This only limits one workspace across all processes.
+  groupConcurrency: 8,
 }
 
-export interface IngestionOptions extends Omit<IndexingOptions, 'parse'> {
+export interface DocumentWorkerOptions extends Omit<IndexingOptions, 'parse'> {
   parse?: DocumentParser
-  /** Documents that are read at once. */
+  /** Documents that are parsed at once. */
   concurrency: number
-  /** How often the queue is looked at even if nothing was said, in ms. Default 1,000. */
+  /** Milliseconds between two polls of the queue. Default 1,000. */
   interval?: number
-  /** Milliseconds that documents under way are given at a stop. Default 5,000. */
-  grace?: number
+  /** Milliseconds that running jobs have to finish after a stop. Default 5,000. */
+  drainTimeoutMs?: number
 }
 
-export function createIngestion({
+export function createDocumentWorker({
   concurrency,
-  interval = 1_000,
-  grace = 5_000,
+  interval,
+  drainTimeoutMs,
   parse = parseDocument,
   ...options
-}: IngestionOptions): Ingestion {
+}: DocumentWorkerOptions): BackgroundWorker {
   const { documents, onError } = options
-  const underWay = new Set<Promise<void>>()
-  /** The places that each space has. */
-  const places = new Map<string, number>()
-  /** What a space has at most while others wait: one place is left to these. */
-  const most = Math.max(1, concurrency - 1)
-  /** The spaces that had their turn in this round. */
+  /** The number of running jobs by workspace. */
+  const running = new Map<string, number>()
+  /** The limit of a workspace while others wait: one slot stays free for them. */
+  const maxPerWorkspace = Math.max(1, concurrency - 1)
+  /** The workspaces that had their turn in the current round. */
   const served = new Set<string>()
-  const stop = new AbortController()
-  let stopped = false
-  let pause = new AbortController()
-  let loop: Promise<void> = Promise.resolve()
+  return new WorkerLoop({ poll, onError, interval, drainTimeoutMs })
 
-  return {
-    wake,
-    start() {
-      loop = run()
-    },
-    async close() {
-      stopped = true
-      wake()
-      await loop
-      const timer = setTimeout(() => stop.abort(), grace)
-      await Promise.all(underWay)
-      clearTimeout(timer)
-    },
+  async function poll(loop: WorkerLoop): Promise<boolean> {
+    if (loop.running >= concurrency) return false
+    const job = await nextJob()
+    if (job === undefined) return false
+    loop.track(run(job, loop.signal))
+    return true
   }
 
-  function wake(): void {
-    pause.abort()
-  }
-
-  async function run(): Promise<void> {
-    while (!stopped) {
-      pause = new AbortController()
-      const job = underWay.size < concurrency ? await next().catch(onError) : undefined
-      if (job !== undefined) follow(job)
-      else if (!stopped) await sleep(interval, undefined, { signal: pause.signal }).catch(() => {})
-    }
-  }
-
-  /** Of the spaces that had no turn yet; when there are none, the next round begins. */
-  async function next(): Promise<Job<ParsingJob> | undefined> {
-    const full = [...places].filter(([, count]) => count >= most).map(([space]) => space)
-    let [job] = await documents.take(1, { except: [...served, ...full] })
+  /** Fetches from a workspace that had no turn yet. When there is none, the next round starts. */
+  async function nextJob(): Promise<Job<ParsingJob> | undefined> {
+    const full = [...running].filter(([, count]) => count >= maxPerWorkspace).map(([workspace]) => workspace)
+    let [job] = await documents.fetch(1, { except: [...served, ...full] })
     if (job === undefined && served.size > 0) {
       served.clear()
-      ;[job] = await documents.take(1, { except: full })
+      ;[job] = await documents.fetch(1, { except: full })
     }
-    if (job === undefined && full.length > 0) [job] = await documents.take(1)
+    if (job === undefined && full.length > 0) [job] = await documents.fetch(1)
     if (job !== undefined) served.add(job.data.space_id)
     return job
   }
 
-  function follow(job: Job<ParsingJob>): void {
-    const { space_id: space } = job.data
-    places.set(space, (places.get(space) ?? 0) + 1)
-    const tracked: Promise<void> = indexDocument({ ...options, parse }, job, stop.signal)
-      .catch(onError)
-      .finally(() => {
-        underWay.delete(tracked)
-        const left = places.get(space)! - 1
-        if (left === 0) places.delete(space)
-        else places.set(space, left)
-        wake()
-      })
-    underWay.add(tracked)
+  async function run(job: Job<ParsingJob>, signal: AbortSignal): Promise<void> {
+    const { space_id: workspace } = job.data
+    running.set(workspace, (running.get(workspace) ?? 0) + 1)
+    try {
+      await indexDocument({ ...options, parse }, job, signal)
+    } finally {
+      const left = running.get(workspace)! - 1
+      if (left === 0) running.delete(workspace)
+      else running.set(workspace, left)
+    }
   }
 }

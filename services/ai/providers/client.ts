@@ -2,7 +2,7 @@
 // redirects, does not retry, and limits the size of an answer. Aborting a request closes its connection.
 import OpenAI from 'openai'
 import { Agent, fetch as undiciFetch, Response as UndiciResponse } from 'undici'
-import type { UpstreamSettings } from '../../../infra/config/ai-providers.ts'
+import type { ProviderSettings } from '../../../infra/config/ai-providers.ts'
 
 /** Bytes of an error response. It is read only to classify the error. */
 const maxErrorBytes = 64 * 1024
@@ -32,7 +32,7 @@ export function openAgent(): Agent {
   })
 }
 
-export function createClient({ baseUrl, apiKey }: UpstreamSettings, agent: Agent, timeout: number): OpenAI {
+export function createClient({ baseUrl, apiKey }: ProviderSettings, agent: Agent, timeout: number): OpenAI {
   return new OpenAI({
     baseURL: baseUrl,
     // The client requires a key.

@@ -13,7 +13,7 @@ import { createClient, openAgent } from './client.ts'
 import { createEmbed, type Embed } from './embedding.ts'
 import { ProviderError } from './errors.ts'
 import { createQuirks } from './quirks.ts'
-import { builtinModel, builtinProvider, type UpstreamSettings } from '../../../infra/config/ai-providers.ts'
+import { builtinModel, builtinProvider, type ProviderSettings } from '../../../infra/config/ai-providers.ts'
 
 export type { ChatMessage, CompletionPiece, CompletionRequest } from './completion.ts'
 
@@ -44,7 +44,7 @@ export interface Providers {
 
 export type ProvidersConfig = Pick<
   Config,
-  'aiUpstreams' | 'aiDefaultModel' | 'aiTimeout' | 'aiFirstTokenTimeout' | 'aiIdleTimeout' | 'aiRetries'
+  'aiProviders' | 'aiDefaultModel' | 'aiTimeout' | 'aiFirstTokenTimeout' | 'aiIdleTimeout' | 'aiRetries'
 >
 
 export interface ProvidersOptions {
@@ -68,7 +68,7 @@ export function createProviders(
   let embed: Embed | null = null
   let closed = false
 
-  for (const provider of config.aiUpstreams) {
+  for (const provider of config.aiProviders) {
     const client = createClient(provider, agent, timeouts.total * 1000)
     const reporterFor = (model: string) => (report: string) =>
       onError(new ProviderError(`The provider ${provider.name} failed with the model ${model}: ${report}.`))
@@ -131,7 +131,7 @@ export function createProviders(
 }
 
 /** OpenAI's own models accept only the newer name, most other servers only the older one. */
-function defaultLimitField({ baseUrl }: UpstreamSettings): 'max_tokens' | 'max_completion_tokens' {
+function defaultLimitField({ baseUrl }: ProviderSettings): 'max_tokens' | 'max_completion_tokens' {
   return /(^|\.)openai\.com$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens'
 }
 

@@ -3,7 +3,7 @@
 // several frequent words.
 import type { Db } from '../../../infra/database/database.ts'
 import { statement, statementOf } from '../../../infra/database/statements.ts'
-import { literal } from '../../../infra/database/pagination.ts'
+import { escapeLike } from '../../../infra/database/pagination.ts'
 import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 import { compareRanked, type RankedChunk } from './fusion.ts'
 import { matchesForm, totalWeight, type WeightedWord } from './query-words.ts'
@@ -137,7 +137,7 @@ function namePatterns(words: WeightedWord[]): string[] {
     .slice(0, 8)
     .flatMap(({ forms }) => [...forms])
     .filter((form) => form.length >= 3 || /[^\p{ASCII}]{2}/u.test(form))
-  return [...new Set(forms)].map((form) => `%${literal(form)}%`)
+  return [...new Set(forms)].map((form) => `%${escapeLike(form)}%`)
 }
 
 function weightOfName(name: string, words: WeightedWord[]): number {

@@ -5,9 +5,9 @@ import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
-import { removing } from '../../../infra/database/batch-delete.ts'
 import { applyPayment, lockOrder, type PaymentNotification } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
+import { deleteBatchStep } from '../../../infra/database/batch-delete.ts'
 
 /** The name of this gateway in the database. */
 export const stripeName = 'stripe'
@@ -103,5 +103,5 @@ const expiredEvents = "SELECT id FROM gateway_events WHERE received_at < now() -
 
 /** Deletes events after 30 days: Stripe does not send older ones again. */
 export function stripeEventRetentionTasks(): RetentionTask[] {
-  return [{ name: 'gateway events', step: removing('gateway_events', expiredEvents, 1_000) }]
+  return [{ name: 'gateway events', step: deleteBatchStep('gateway_events', expiredEvents, 1_000) }]
 }

@@ -3,7 +3,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
-import { conflict, forbidden, gone, notFound, overQuota } from '../../../infra/errors.ts'
+import { conflict, forbidden, gone, notFound, quotaExceeded } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -110,7 +110,7 @@ export async function insertUpload(
   const [{ n, bytes }] = await tx.sql(readUnfinished, [workspaceId])
   if (n >= maxUnfinished)
     throw conflict('unfinished', `There are already ${n} unfinished uploads; finish or delete one first.`)
-  if ((await usageOf(tx, workspaceId)).bytes + bytes + length > quota) throw overQuota(quota)
+  if ((await usageOf(tx, workspaceId)).bytes + bytes + length > quota) throw quotaExceeded(quota)
   const id = newId('upl')
   const createdAt = timeOf(id)
   const [upload] = await tx.sql(insert, [

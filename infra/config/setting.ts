@@ -1,0 +1,178 @@
+// The kinds of settings: each turns the text of an environment variable into a value, or throws a
+// ConfigError.
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+
+/** A setting that cannot be used. The message names the variable and the values that it takes. */
+export class ConfigError extends Error {}
+
+interface Documentation {
+  /** What operators read in .env.example and docs/configuration.md. Line breaks count as spaces. */
+  description: string
+  /** What the documentation says about a default that is not a constant. */
+  defaultText?: string
+  /** Shown in .env.example when there is no constant default. */
+  example?: string
+  /** Whether the value is a secret, which messages must not repeat. */
+  secret?: boolean
+}
+
+export interface Setting<T> extends Documentation {
+  variable: string
+  /** The value, as text, when the variable is not set or empty. With null the setting is null. */
+  default: string | null
+  /** @throws ConfigError */
+  parse(text: string): T
+}
+
+interface Options<Default> extends Documentation {
+  /** Leave it out for an optional setting. */
+  default?: Default
+}
+
+function setting<T>(
+  variable: string,
+  { description, defaultText, example, secret, ...options }: Options<string | number | boolean>,
+  parse: (text: string) => T,
+): Setting<T> {
+  const fallback = options.default === undefined ? null : String(options.default)
+  const sentence = description.replace(/\s+/g, ' ').trim()
+  return { variable, description: sentence, defaultText, example, secret, default: fallback, parse }
+}
+
+/** A setting without a default: null when the variable is not set. */
+export function optional<T>(inner: Setting<T>): Setting<T | null> {
+  return inner
+}
+
+interface Rule {
+  isValid(value: string): boolean
+  /** Completes the sentence "VARIABLE must …". */
+  rule: string
+}
+
+/** Text, optionally with a rule. The error message does not repeat the value. */
+export function text(
+  variable: string,
+  { isValid = () => true, rule, ...options }: Options<string> & Partial<Rule>,
+): Setting<string> {
+  return setting(variable, options, (value) => {
+    if (!isValid(value)) throw new ConfigError(`${variable} must ${rule}.`)
+    return value
+  })
+}
+
+/** A path of the file system, as an absolute path. */
+export function path(variable: string, options: Options<string>): Setting<string> {
+  return setting(variable, options, (value) => resolve(value))
+}
+
+export function integer(
+  variable: string,
+  { min, max, ...options }: Options<number> & { min: number; max: number },
+): Setting<number> {
+  return setting(variable, options, (value) => {
+    if (!/^\d+$/.test(value) || Number(value) < min || Number(value) > max)
+      throw new ConfigError(`${variable} must be a whole number from ${min} to ${max}, not \`${value}\`.`)
+    return Number(value)
+  })
+}
+
+export function oneOf<T extends string>(
+  variable: string,
+  { values, ...options }: Options<NoInfer<T>> & { values: readonly T[] },
+): Setting<T> {
+  return setting(variable, options, (value) => requireOneOf(variable, value, values))
+}
+
+/** @throws ConfigError unless the value is one of `values`. */
+export function requireOneOf<T extends string>(variable: string, value: string, values: readonly T[]): T {
+  if (!(values as readonly string[]).includes(value))
+    throw new ConfigError(`${variable} must be one of ${values.join(', ')}, not \`${value}\`.`)
+  return value as T
+}
+
+export function boolean(variable: string, options: Options<boolean>): Setting<boolean> {
+  return setting(variable, options, (value) => requireOneOf(variable, value, ['true', 'false']) === 'true')
+}
+
+/** A URL with one of the schemes. It may contain a password, so the message does not repeat it. */
+export function url(
+  variable: string,
+  { schemes, ...options }: Options<string> & { schemes: string[] },
+): Setting<string> {
+  return setting(variable, options, (value) => {
+    if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol.slice(0, -1))) {
+      const starts = schemes.map((scheme) => `${scheme}://`).join(' or ')
+      throw new ConfigError(`${variable} must be an address that starts with ${starts}.`)
+    }
+    return value
+  })
+}
+
+/** The address of a server: an HTTP URL without query and fragment, returned without a slash at the end. */
+export function serverUrl(variable: string, options: Options<string>): Setting<string> {
+  const { parse, ...rest } = url(variable, { ...options, schemes: ['http', 'https'] })
+  return {
+    ...rest,
+    parse(value) {
+      if (/[?#]/.test(parse(value))) throw new ConfigError(`${variable} must have no query and no fragment.`)
+      return value.replace(/\/+$/, '')
+    },
+  }
+}
+
+/** IP addresses and ranges, separated by commas, as ranges in CIDR notation. */
+export function networks(variable: string, options: Options<string>): Setting<string[]> {
+  return list(variable, options, (item) => {
+    const [address, bits, ...rest] = item.split('/')
+    const maxBits = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1
+    const isRange = bits !== undefined
+    if (maxBits === -1 || rest.length > 0 || (isRange && (!/^\d{1,3}$/.test(bits) || Number(bits) > maxBits)))
+      throw new ConfigError(`${variable} takes addresses and ranges such as 10.0.0.0/8, not \`${item}\`.`)
+    return isRange ? item : `${address}/${maxBits}`
+  })
+}
+
+/** Web origins, separated by commas. */
+export function origins(variable: string, options: Options<string>): Setting<string[]> {
+  return list(variable, options, (item) => {
+    if (!URL.canParse(item) || new URL(item).origin !== item)
+      throw new ConfigError(`${variable} takes origins such as https://app.example.com, not \`${item}\`.`)
+    return item
+  })
+}
+
+function list<T>(variable: string, options: Options<string>, parseItem: (item: string) => T): Setting<T[]> {
+  return setting(variable, { defaultText: 'none', ...options, default: '' }, (value) =>
+    value
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean)
+      .map(parseItem),
+  )
+}
+
+/** A notation of its own, such as JSON. `parse` throws a ConfigError. */
+export function parsed<T>(
+  variable: string,
+  { parse, ...options }: Options<string> & { parse(text: string): T },
+): Setting<T> {
+  return setting(variable, options, parse)
+}
+
+export type Environment = Record<string, string | undefined>
+
+type Table = Record<string, Setting<unknown>>
+
+/** The values of a table of settings, by the names in the table. */
+export type Values<T extends Table> = { [Name in keyof T]: T[Name] extends Setting<infer V> ? V : never }
+
+/** @throws ConfigError for the first variable that cannot be used. */
+export function readSettings<T extends Table>(settings: T, env: Environment): Values<T> {
+  const entries = Object.entries(settings).map(([name, { variable, default: fallback, parse }]) => {
+    const value = env[variable]?.trim() || fallback
+    return [name, value === null ? null : parse(value)]
+  })
+  return Object.fromEntries(entries) as Values<T>
+}

@@ -1,0 +1,441 @@
+// The table of all settings: variable, kind, default and description. It defines the type `Config` and its
+// parser; `npm run settings` writes .env.example and docs/configuration.md from it.
+import { isWellFormed, type KeyMode } from '../api-key-format.ts'
+import { builtinModel, readProviders } from './ai-providers.ts'
+import {
+  boolean,
+  integer,
+  networks,
+  oneOf,
+  optional,
+  origins,
+  parsed,
+  path,
+  serverUrl,
+  text,
+  url,
+  type Setting,
+} from './setting.ts'
+
+const maxNumber = 1_000_000_000
+const GiB = 1024 ** 3
+
+const server = {
+  host: text('HOST', { default: '127.0.0.1', description: 'Address to listen on.' }),
+  port: integer('PORT', {
+    min: 0,
+    max: 65535,
+    default: 3000,
+    description: 'Port to listen on. 0 picks a free port.',
+  }),
+  publicUrl: optional(
+    serverUrl('PUBLIC_URL', {
+      defaultText: '`http://HOST:PORT`',
+      example: 'https://api.example.com',
+      description: 'URL by which clients reach this server. Links in responses and receipts start with it.',
+    }),
+  ),
+  requestTimeout: integer('REQUEST_TIMEOUT', {
+    min: 1,
+    max: 3600,
+    default: 30,
+    description: `
+      Seconds in which a request must arrive in full. Uploads may take longer (UPLOAD_TIMEOUT), but must not
+      pause for this long.`,
+  }),
+  shutdownTimeout: integer('SHUTDOWN_TIMEOUT', {
+    min: 0,
+    max: 600,
+    default: 8,
+    description: 'Seconds that open requests have to finish when the server stops.',
+  }),
+  trustProxy: networks('TRUST_PROXY', {
+    example: '127.0.0.1,10.0.0.0/8',
+    description: `
+      Proxies whose X-Forwarded-For header is trusted: IP addresses or ranges, separated by commas.`,
+  }),
+  corsOrigins: origins('CORS_ORIGINS', {
+    example: 'https://app.example.com',
+    description: 'Origins that browsers may call the API from, separated by commas.',
+  }),
+}
+
+const database = {
+  databaseUrl: optional(
+    url('DATABASE_URL', {
+      schemes: ['postgres', 'postgresql'],
+      defaultText: 'embedded PostgreSQL',
+      example: 'postgres://user:password@localhost:5432/platform',
+      secret: true,
+      description: `
+        PostgreSQL database, version 15 or later. Without it the server runs an embedded PostgreSQL.`,
+    }),
+  ),
+  dataDir: path('DATA_DIR', {
+    default: '.data',
+    description: 'Folder of the embedded PostgreSQL and, by default, of uploaded files.',
+  }),
+  databasePoolSize: integer('DATABASE_POOL_SIZE', {
+    min: 1,
+    max: 500,
+    default: 10,
+    description: 'Maximum number of database connections of one process.',
+  }),
+}
+
+const operation = {
+  logLevel: oneOf('LOG_LEVEL', {
+    values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    default: 'info',
+    description: `
+      Least severe level that is logged: fatal, error, warn, info, debug, trace or silent. The log goes to
+      standard output, one JSON object per line.`,
+  }),
+  metrics: boolean('METRICS', {
+    default: false,
+    description: `
+      Serves GET /metrics in the Prometheus text format. The endpoint requires no key, so keep it off the
+      public network.`,
+  }),
+  validateResponses: boolean('VALIDATE_RESPONSES', {
+    default: false,
+    description: `
+      Checks every response against the spec and returns 500 for one that does not match. Slow; meant for
+      staging.`,
+  }),
+}
+
+const access = {
+  bootstrapApiKey: optional(
+    text('BOOTSTRAP_API_KEY', {
+      isValid: isWellFormed,
+      rule: 'be a well-formed API key; create one with `npm run admin -- new-key`',
+      defaultText: 'a random key',
+      secret: true,
+      description: `
+        API key of the first owner, whom the first start on an empty database creates. Without it a random
+        key is created and printed once. Create a key with \`npm run admin -- new-key\`.`,
+    }),
+  ),
+  bootstrapEmail: text('BOOTSTRAP_EMAIL', {
+    isValid: (value) => /^[^@\s]+@[^@\s]+$/.test(value),
+    rule: 'be an email address',
+    default: 'owner@localhost.localdomain',
+    description: 'Email address of the first owner.',
+  }),
+  keyMode: oneOf<KeyMode>('KEY_MODE', {
+    values: ['live', 'test'],
+    default: 'live',
+    description: 'Whether new API keys start with plat_live_ or plat_test_.',
+  }),
+}
+
+const rateLimits = {
+  redisUrl: optional(
+    url('REDIS_URL', {
+      schemes: ['redis', 'rediss'],
+      defaultText: 'none',
+      example: 'redis://localhost:6379',
+      secret: true,
+      description: 'Redis for rate limits that several servers share. Without it each server counts alone.',
+    }),
+  ),
+  defaultRateLimit: rateLimit('RATE_LIMIT_DEFAULT', 600, 'reads, by API key'),
+  writeRateLimit: rateLimit('RATE_LIMIT_WRITE', 120, 'writes, by API key'),
+  uploadRateLimit: rateLimit('RATE_LIMIT_UPLOAD', 60, 'new uploads, by API key'),
+  aiRateLimit: rateLimit('RATE_LIMIT_AI', 60, 'AI answers and searches, by API key'),
+  pageRateLimit: rateLimit('RATE_LIMIT_PAGE', 120, 'payment pages, by IP address'),
+  gatewayRateLimit: rateLimit('RATE_LIMIT_GATEWAY', 6000, 'webhooks of payment gateways, by IP address'),
+  addressRateLimit: integer('RATE_LIMIT_ADDRESS', {
+    min: 1,
+    max: maxNumber,
+    default: 120,
+    description: 'Requests per minute without a valid API key, by IPv4 address or IPv6 /64 network.',
+  }),
+}
+
+/** A policy of `x-rate-limits` in the spec. The spec's number holds where the setting is null. */
+function rateLimit(variable: string, specLimit: number, what: string): Setting<number | null> {
+  return optional(
+    integer(variable, {
+      min: 1,
+      max: maxNumber,
+      defaultText: String(specLimit),
+      example: String(specLimit),
+      description: `Requests per minute: ${what}.`,
+    }),
+  )
+}
+
+const storage = {
+  storage: oneOf('STORAGE', {
+    values: ['disk', 's3'],
+    default: 'disk',
+    description: `
+      Where files are stored: disk, or s3 for an S3-compatible object store. A folder or bucket belongs to
+      one database; objects that this database does not know are deleted.`,
+  }),
+  storageDir: optional(
+    path('STORAGE_DIR', {
+      defaultText: '`DATA_DIR/files`',
+      example: '.data/files',
+      description: 'Folder of the files. With S3 it holds uploads in progress.',
+    }),
+  ),
+  uploadMaxBytes: integer('UPLOAD_MAX_BYTES', {
+    min: 1,
+    max: 2 ** 50,
+    default: 5 * GiB,
+    description: 'Maximum size of a file in bytes (5 GiB).',
+  }),
+  uploadTimeout: integer('UPLOAD_TIMEOUT', {
+    min: 1,
+    max: 7 * 86_400,
+    default: 6 * 3600,
+    description: 'Seconds in which an upload request must complete (6 hours).',
+  }),
+  resumableUploadHours: integer('RESUMABLE_UPLOAD_HOURS', {
+    min: 1,
+    max: 720,
+    default: 24,
+    description: 'Hours after which an unfinished resumable upload expires.',
+  }),
+  storageQuotaUser: integer('STORAGE_QUOTA_USER', {
+    min: 0,
+    max: 2 ** 53 - 1,
+    default: 50 * GiB,
+    description: "Maximum total size in bytes of a user's files outside projects (50 GiB).",
+  }),
+  storageQuotaProject: integer('STORAGE_QUOTA_PROJECT', {
+    min: 0,
+    max: 2 ** 53 - 1,
+    default: 200 * GiB,
+    description: "Maximum total size in bytes of a project's files (200 GiB).",
+  }),
+}
+
+/** Read with STORAGE=s3 only. */
+export const s3Settings = {
+  bucket: optional(text('S3_BUCKET', { example: 'platform-files', description: 'Bucket; required.' })),
+  region: text('S3_REGION', { default: 'us-east-1', description: 'Region of the bucket.' }),
+  endpoint: optional(
+    url('S3_ENDPOINT', {
+      schemes: ['http', 'https'],
+      defaultText: 'AWS',
+      example: 'https://s3.example.com',
+      description: 'URL of the object store.',
+    }),
+  ),
+  accessKeyId: optional(
+    text('S3_ACCESS_KEY_ID', {
+      defaultText: "the machine's role or profile",
+      description: 'Access key. Set it together with S3_SECRET_ACCESS_KEY.',
+    }),
+  ),
+  secretAccessKey: optional(
+    text('S3_SECRET_ACCESS_KEY', { secret: true, description: 'Secret of the access key.' }),
+  ),
+  redirect: boolean('S3_REDIRECT', {
+    default: false,
+    description: `
+      Redirects downloads to presigned URLs of the object store instead of passing them through.`,
+  }),
+}
+
+const events = {
+  eventRetentionDays: integer('EVENT_RETENTION_DAYS', {
+    min: 1,
+    max: 3650,
+    default: 30,
+    description: 'Days after which events and their webhook deliveries are deleted.',
+  }),
+  streamsPerUser: integer('STREAMS_PER_USER', {
+    min: 1,
+    max: 1_000_000,
+    default: 100,
+    description: 'Maximum number of event streams that a user may have open on one server.',
+  }),
+  streamPing: integer('STREAM_PING', {
+    min: 1,
+    max: 100,
+    default: 10,
+    description: 'Seconds without an event after which a stream sends a ping.',
+  }),
+  streamWriteTimeout: integer('STREAM_WRITE_TIMEOUT', {
+    min: 1,
+    max: 3600,
+    default: 30,
+    description: 'Seconds after which a stream is closed when its client does not read it.',
+  }),
+}
+
+const workers = {
+  worker: boolean('WORKER', {
+    default: true,
+    description: `
+      Whether this server also runs the background workers: webhooks, documents, subscriptions and payment
+      gateways. With false, run \`npm run worker\` beside it.`,
+  }),
+  webhookConcurrency: integer('WEBHOOK_CONCURRENCY', {
+    min: 1,
+    max: 10_000,
+    default: 100,
+    description: `
+      Number of webhooks that a process sends at once. Slow endpoints get four times as many in addition,
+      and failing endpoints as many again.`,
+  }),
+  webhookEndpointsPerUser: integer('WEBHOOK_ENDPOINTS_PER_USER', {
+    min: 1,
+    max: 100_000,
+    default: 50,
+    description: 'Maximum number of webhook endpoints of a user.',
+  }),
+  webhookAllowedNetworks: networks('WEBHOOK_ALLOWED_NETWORKS', {
+    example: '127.0.0.0/8,::1/128',
+    description: `
+      Private networks that webhooks may reach, as ranges separated by commas. By default webhooks reach
+      public addresses only.`,
+  }),
+}
+
+const payments = {
+  sellerName: text('SELLER_NAME', {
+    default: 'Platform',
+    description: 'Name of the seller on receipts and on the sandbox payment page.',
+  }),
+  paymentGateway: oneOf('PAYMENT_GATEWAY', {
+    values: ['sandbox', 'stripe'],
+    default: 'sandbox',
+    description: 'Payment gateway: sandbox, which charges nobody, or stripe.',
+  }),
+}
+
+/** Read with PAYMENT_GATEWAY=stripe only. */
+export const stripeSettings = {
+  secretKey: optional(
+    text('STRIPE_SECRET_KEY', {
+      isValid: (value) => /^(sk|rk)_\w+$/.test(value),
+      rule: 'be a secret or restricted key, which begins with sk_ or rk_',
+      example: 'sk_live_...',
+      secret: true,
+      description: `
+        Secret key, or a restricted key that may write checkout sessions, subscriptions and refunds and read
+        invoices and payments. Required with stripe.`,
+    }),
+  ),
+  webhookSecret: optional(
+    text('STRIPE_WEBHOOK_SECRET', {
+      isValid: (value) => /^whsec_\S+$/.test(value),
+      rule: "be the webhook endpoint's signing secret, which begins with whsec_",
+      example: 'whsec_...',
+      secret: true,
+      description: `
+        Signing secret of the webhook endpoint in Stripe's dashboard whose URL is
+        PUBLIC_URL/v1/payments/webhooks/stripe. Required with stripe.`,
+    }),
+  ),
+  apiBase: optional(
+    url('STRIPE_API_BASE', {
+      schemes: ['http', 'https'],
+      defaultText: 'Stripe',
+      example: 'https://api.stripe.com',
+      description: "Address of Stripe's API, for a mock of it.",
+    }),
+  ),
+}
+
+const ai = {
+  aiProviders: parsed('AI_UPSTREAMS', {
+    parse: readProviders,
+    default: '[]',
+    defaultText: 'none',
+    example:
+      '[{"name":"openai","base_url":"https://api.openai.com/v1","api_key":"sk-...",' +
+      '"models":[{"id":"gpt-5-mini"}]}]',
+    secret: true,
+    description: `
+      Servers of AI models that speak OpenAI's API: a JSON array on one line. A server has \`name\`,
+      \`base_url\`, and optionally \`api_key\`, \`models\` and \`embeddings\`. A model has \`id\`, and
+      optionally \`context_window\`, \`max_output_tokens\`, \`input_price\` and \`output_price\` (per
+      million tokens). \`embeddings\` has \`model\` and \`dimensions\`; only one server may have it. The
+      built-in model extractive-1, which quotes from knowledge bases, is always available.`,
+  }),
+  aiDefaultModel: optional(
+    text('AI_DEFAULT_MODEL', {
+      defaultText: `the first model of AI_UPSTREAMS, else ${builtinModel}`,
+      example: 'gpt-5-mini',
+      description: 'Model of chats that name none.',
+    }),
+  ),
+  aiTimeout: seconds('AI_TIMEOUT', 300, 'Seconds that an answer may take as a whole.'),
+  aiFirstTokenTimeout: seconds(
+    'AI_FIRST_TOKEN_TIMEOUT',
+    60,
+    'Seconds until the first token of an answer, retries included.',
+  ),
+  aiIdleTimeout: seconds('AI_IDLE_TIMEOUT', 30, 'Seconds between two chunks of an answer.'),
+  aiRetries: integer('AI_RETRIES', {
+    min: 0,
+    max: 10,
+    default: 2,
+    description: 'Number of retries after a model server failed before the first token.',
+  }),
+  aiStreamsPerKey: integer('AI_STREAMS_PER_KEY', {
+    min: 1,
+    max: 1_000_000,
+    default: 20,
+    description: 'Maximum number of answers that an API key may generate at once on one server.',
+  }),
+  aiTokensPerDay: integer('AI_TOKENS_PER_DAY', {
+    min: 0,
+    max: 2 ** 53 - 1,
+    default: 0,
+    description: 'Maximum number of tokens that an API key may use per UTC day. 0 means no limit.',
+  }),
+  documentMaxBytes: integer('DOCUMENT_MAX_BYTES', {
+    min: 1,
+    max: 2 ** 40,
+    default: 50 * 1024 ** 2,
+    description: 'Maximum size in bytes of a document of a knowledge base (50 MiB).',
+  }),
+  documentConcurrency: integer('DOCUMENT_CONCURRENCY', {
+    min: 1,
+    max: 100,
+    default: 2,
+    description: 'Number of documents that a process parses at once.',
+  }),
+}
+
+function seconds(variable: string, value: number, description: string): Setting<number> {
+  return integer(variable, { min: 1, max: 86_400, default: value, description })
+}
+
+/** The settings that are always read. */
+export const settings = {
+  ...server,
+  ...database,
+  ...operation,
+  ...access,
+  ...rateLimits,
+  ...storage,
+  ...events,
+  ...workers,
+  ...payments,
+  ...ai,
+}
+
+/** The groups of the documentation, in order. */
+export const groups: Array<{ title: string; settings: Record<string, Setting<unknown>> }> = [
+  { title: 'Server', settings: server },
+  { title: 'Database', settings: database },
+  { title: 'Logging and monitoring', settings: operation },
+  { title: 'First owner and API keys', settings: access },
+  { title: 'Rate limits', settings: rateLimits },
+  { title: 'Files', settings: storage },
+  { title: 'S3, with STORAGE=s3', settings: s3Settings },
+  { title: 'Events and streams', settings: events },
+  { title: 'Background workers and webhooks', settings: workers },
+  { title: 'Payments', settings: payments },
+  { title: 'Stripe, with PAYMENT_GATEWAY=stripe', settings: stripeSettings },
+  { title: 'AI and knowledge bases', settings: ai },
+]

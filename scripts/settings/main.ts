@@ -1,0 +1,102 @@
+// `npm run settings`: writes .env.example and docs/configuration.md from infra/config/settings.ts.
+//   --check   changes nothing and fails when a file differs
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { format, resolveConfig } from 'prettier'
+import { groups } from '../../infra/config/settings.ts'
+import type { Setting } from '../../infra/config/setting.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const maxColumns = 110
+
+/** The text of .env.example: each line shows the default, or in a comment an example. */
+export function envExample(): string {
+  const intro = [
+    '# Settings of the Platform API. Copy this file to .env or set the variables in the environment.',
+    '# A line without # shows the default. `npm run settings` writes this file.',
+  ]
+  const sections = groups.map(({ title, settings }) =>
+    [`\n# --- ${title} ---`, ...Object.values(settings).map(envLines)].join('\n\n'),
+  )
+  return [...intro, ...sections].join('\n') + '\n'
+}
+
+function envLines({ variable, description, default: value, defaultText, example }: Setting<unknown>): string {
+  const hasNote = defaultText !== undefined && defaultText !== 'none' && defaultText !== example
+  const note = hasNote ? ` Default: ${plain(defaultText)}.` : ''
+  const assignment =
+    defaultText === undefined && value !== null ? `${variable}=${value}` : `# ${variable}=${example ?? ''}`
+  return [...wrap(plain(description) + note, maxColumns - 2).map((line) => `# ${line}`), assignment].join(
+    '\n',
+  )
+}
+
+/** Without Markdown's code marks. */
+function plain(text: string): string {
+  return text.replaceAll('`', '')
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= columns)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
+/** The text of docs/configuration.md: a table for each group. */
+export async function configurationPage(): Promise<string> {
+  const intro = `# Configuration
+
+Set these variables in the environment or in a file \`.env\` in the working directory; the environment wins.
+The server reads them once, when it starts. It stops with an error that names the variable if one is invalid.
+\`.env.example\` lists all of them. Variables marked as secret belong in a secret store.`
+  const sections = groups.map(({ title, settings }) => {
+    const rows = Object.values(settings).map((setting) => `| ${tableRow(setting).join(' | ')} |`)
+    return [`## ${title}\n`, '| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
+  })
+  const note = '<!-- Written by `npm run settings` from infra/config/settings.ts. Do not edit. -->'
+  const page = [note, intro, ...sections].join('\n\n')
+  return await format(page, {
+    ...(await resolveConfig(join(root, 'docs/configuration.md'))),
+    parser: 'markdown',
+  })
+}
+
+function tableRow({
+  variable,
+  description,
+  default: value,
+  defaultText,
+  secret,
+}: Setting<unknown>): string[] {
+  const shown = defaultText ?? (value === null ? 'none' : `\`${value}\``)
+  return [`\`${variable}\``, shown, `${description}${secret ? ' Secret.' : ''}`]
+}
+
+if (import.meta.main) {
+  const check = process.argv.includes('--check')
+  const files = { '.env.example': envExample(), 'docs/configuration.md': await configurationPage() }
+  for (const [file, text] of Object.entries(files)) {
+    if (textOf(file) === text) continue
+    if (check) {
+      console.log(`${file} differs from infra/config/settings.ts: run \`npm run settings\``)
+      process.exitCode = 1
+    } else {
+      mkdirSync(dirname(join(root, file)), { recursive: true })
+      writeFileSync(join(root, file), text)
+      console.log(`wrote ${file}`)
+    }
+  }
+}
+
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(join(root, file), 'utf8')
+  } catch {
+    return null
+  }
+}
