@@ -5,7 +5,7 @@ import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { eventTypes } from '../../generated/events.ts'
 import { operations } from '../../generated/operations.ts'
-import { codes } from '../support/contract-statuses.ts'
+import { codesByStatus } from '../support/contract-statuses.ts'
 import { startServer } from '../support/server.ts'
 import { errors, events } from '../support/example-fixtures.ts'
 
@@ -52,7 +52,7 @@ t.test(
           `${id} ${status}`,
         )
     }
-    for (const [status, known] of Object.entries(codes))
+    for (const [status, known] of Object.entries(codesByStatus))
       t.same(
         errors.filter((error) => error.status.includes(Number(status))).map(({ code }) => code),
         known,

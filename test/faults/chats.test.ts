@@ -71,7 +71,7 @@ t.test(`${streams} streams, half of which are left`, { timeout: 600_000 }, async
       }),
     )
     await waitUntil(() => upstream.open === 0, 'every call of the upstream to end')
-    await waitUntil(async () => (await server.observe()).writings === 0, 'nothing to be written')
+    await waitUntil(async () => (await server.observe()).generations === 0, 'nothing to be written')
     const whole = Array.from({ length: words }, (_, i) => `word${i} `).join('')
     t.equal(
       chats.filter(({ left, text, last }) => !left && (text !== whole || last !== 'message.completed'))

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createClient } from '../support/client.ts'
-import { createWire } from '../support/contract-proxy.ts'
+import { createDatabaseProxy } from '../support/database-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { openStream } from '../support/event-stream.ts'
 import {
@@ -130,7 +130,7 @@ t.test('clients that do not read', async (t) => {
     t.ok(idsIn(reader).every((id, i, ids) => i === 0 || id === ids[i - 1] + 1))
     let most = { waiting: 0, blocked: 0, heap: 0 }
     await waitUntil(async () => {
-      const { streams, waiting, blocked, heap } = await server.observe()
+      const { streams, maxQueuedBytes: waiting, blockedSockets: blocked, heap } = await server.observe()
       most = {
         waiting: Math.max(most.waiting, waiting),
         blocked: Math.max(most.blocked, blocked),
@@ -160,7 +160,7 @@ t.test('clients that do not read', async (t) => {
       })
       .resume()
     await waitUntil(async () => {
-      blocked ||= (await server.observe()).blocked > 0
+      blocked ||= (await server.observe()).blockedSockets > 0
       return text.includes(`\nid: ${last}\n`)
     })
     t.comment(blocked ? 'the server had to wait for it' : 'it was never seen to wait for it')
@@ -201,7 +201,7 @@ t.test('a stop ends 200 streams with a word, and cuts no request', async (t) => 
 
 t.test('streams outlast the database', async (t) => {
   const apart = await startServer(t)
-  const wire = await createWire(t, apart.databaseUrl)
+  const wire = await createDatabaseProxy(t, apart.databaseUrl)
   const server = await startServer(t, { databaseUrl: wire.url, env: { STREAM_PING: '1' } })
   const [person, revoked] = [await apart.person(), await apart.person()]
   const project = await newProject(person)
@@ -219,7 +219,7 @@ t.test('streams outlast the database', async (t) => {
   // Long enough for every stream to look whether its key is still good, and not to find out.
   await sleep(2_500)
   t.equal((await openStream(server.url, person.key)).status, 503, 'a new one cannot be opened')
-  await wire.mend()
+  await wire.restore()
   await waitUntil(() => server.services.principals.listening)
   await rename(person, project, 'after')
   await waitUntil(() => streams.every(({ told }) => told.length === 3))
@@ -289,7 +289,7 @@ t.test(`${readers} readers, half of which vanish at random`, { timeout: 280_000 
     )
     const stuck = opened.filter(({ stream }) => !('told' in stream)).length
     await waitUntil(
-      async () => (await server.observe()).blocked === stuck,
+      async () => (await server.observe()).blockedSockets === stuck,
       'those who do not read to be waited for',
     )
     const before = await server.observe()
@@ -341,7 +341,7 @@ t.test(`${readers} readers, half of which vanish at random`, { timeout: 280_000 
     const gone = Date.now() - began
     const told = opened.reduce((sum, { stream }) => sum + ('told' in stream ? stream.told.length : 0), 0)
     t.comment(
-      `round ${round + 1}: ${told} events told, ${((then.cpu - before.cpu) / told).toFixed(1)} µs of processor time for each; the loop stood still for ${then.stall} ms at most; all gone after ${gone} ms`,
+      `round ${round + 1}: ${told} events told, ${((then.cpu - before.cpu) / told).toFixed(1)} µs of processor time for each; the loop stood still for ${then.maxEventLoopDelayMs} ms at most; all gone after ${gone} ms`,
     )
     // What keeps a connection of its own: the test, the database, the clients of this process.
     await waitUntil(async () => (await server.observe()).sockets < 30)

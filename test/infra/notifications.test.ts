@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { createListener, type ListenerOptions } from '../../infra/database/notifications.ts'
-import { createWire } from '../support/contract-proxy.ts'
+import { createDatabaseProxy } from '../support/database-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -111,14 +111,14 @@ t.test('a connection that is lost', async (t) => {
   })
 
   t.test('says so while there is no database, and hears again when it is back', async (t) => {
-    const wire = await createWire(t, url)
+    const wire = await createDatabaseProxy(t, url)
     const { listener, heard, states } = listen(t, ['ones'], { url: wire.url })
     listener.start()
     await waitUntil(() => listener.listening)
     await wire.cut()
     await waitUntil(() => !listener.listening)
     await tell('ones', 'lost')
-    await wire.mend()
+    await wire.restore()
     await waitUntil(() => listener.listening)
     await tell('ones', 'after')
     await waitUntil(() => heard.length > 0)

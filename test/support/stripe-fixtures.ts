@@ -6,7 +6,7 @@ import { beginCheckout, openShop, type Shop } from './catalog-fixtures.ts'
 import type { Session, Subscription } from './stripe-objects.ts'
 import { startStripe, type StripeStandIn } from './stripe.ts'
 import { waitUntil } from './wait.ts'
-import { startWorkingServer, type SendOptions, type WorkingServer } from './working-server.ts'
+import { startWorkingServer, type WebhookWorkerOptions, type WorkingServer } from './working-server.ts'
 
 export interface StripeShop extends Shop {
   server: WorkingServer
@@ -45,7 +45,7 @@ const forward = statement<{ id: string }>(
 
 export async function openStripeShop(
   t: Test,
-  options: SendOptions & { sends?: boolean; env?: Record<string, string> } = {},
+  options: WebhookWorkerOptions & { sends?: boolean; env?: Record<string, string> } = {},
 ): Promise<StripeShop> {
   const stripe = await startStripe(t)
   const server = await startWorkingServer(t, {
