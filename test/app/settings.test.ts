@@ -1,4 +1,4 @@
-// What a setting turns on or off: CORS, metrics; and what a bad one says.
+// Settings: CORS and metrics are off by default, and an invalid setting is reported by name.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,7 +6,7 @@ import { ConfigError, readConfig } from '../../infra/config/config.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
 import { startServer } from '../support/server.ts'
 
-t.test('CORS is off, and never reflects an origin', async (t) => {
+t.test('CORS is off by default and never reflects an origin', async (t) => {
   const server = await startServer(t)
   for (const origin of ['https://evil.example', 'null', 'http://localhost:3000']) {
     const preflight = await fetch(`${server.url}/v1/projects`, {
@@ -20,7 +20,7 @@ t.test('CORS is off, and never reflects an origin', async (t) => {
   }
 })
 
-t.test('with CORS_ORIGINS only those are let in', async (t) => {
+t.test('CORS_ORIGINS allows only the listed origins', async (t) => {
   const server = await startServer(t, {
     env: { CORS_ORIGINS: 'https://app.example.com, https://b.example.com' },
   })
@@ -44,7 +44,7 @@ t.test('with CORS_ORIGINS only those are let in', async (t) => {
   )
 })
 
-t.test('metrics are there on request only', async (t) => {
+t.test('metrics are served only with METRICS=true', async (t) => {
   t.equal((await fetch(`${(await startServer(t)).url}/metrics`)).status, 404)
   const server = await startServer(t, { env: { METRICS: 'true' } })
   await (await server.person()).client.get('/projects')
@@ -55,7 +55,7 @@ t.test('metrics are there on request only', async (t) => {
 
 const stripe = { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }
 
-t.test('a bad setting is named, and its secrets are not repeated', async (t) => {
+t.test('an invalid setting is reported by name, without its value if that is secret', async (t) => {
   const cases: Array<[Record<string, string>, RegExp]> = [
     [{ PORT: '70000' }, /^PORT must be a whole number from 0 to 65535/],
     [{ PORT: '-1' }, /^PORT/],
@@ -87,7 +87,7 @@ t.test('a bad setting is named, and its secrets are not repeated', async (t) => 
   for (const [env, message] of cases) {
     try {
       readConfig(env)
-      t.fail(`${Object.keys(env)[0]} was taken`)
+      t.fail(`${Object.keys(env)[0]} was accepted`)
     } catch (error) {
       t.ok(error instanceof ConfigError)
       t.match((error as Error).message, message)
@@ -96,15 +96,15 @@ t.test('a bad setting is named, and its secrets are not repeated', async (t) => 
   }
 })
 
-t.test('every setting of the code stands in .env.example, and no other', async (t) => {
+t.test('.env.example lists exactly the settings that the code reads', async (t) => {
   const root = join(import.meta.dirname, '../..')
   const documented = new Set(
     [...readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#?\s?([A-Z][A-Z0-9_]+)=/gm)].map(
       (m) => m[1],
     ),
   )
-  const read = new Set<string>()
-  // Some are read only where others ask for them.
+  const readSettings = new Set<string>()
+  // Some settings are read only when others are set.
   const settings: Array<Record<string, string>> = [
     { BOOTSTRAP_API_KEY: newSecret('live') },
     { STORAGE: 's3', S3_BUCKET: 'files' },
@@ -114,11 +114,11 @@ t.test('every setting of the code stands in .env.example, and no other', async (
     readConfig(
       new Proxy(env, {
         get(target, name: string) {
-          read.add(name)
+          readSettings.add(name)
           return target[name]
         },
       }),
     )
   }
-  t.same([...documented].sort(), [...read].sort())
+  t.same([...documented].sort(), [...readSettings].sort())
 })

@@ -51,13 +51,13 @@ t.test('the example of every response matches the contract', async (t) => {
         continue
       const example = examples[id].replies[status]
       if (events !== undefined) {
-        const shown = [...String(example).matchAll(/^event: (.+)\ndata: (.+)$/gm)]
+        const expected = [...String(example).matchAll(/^event: (.+)\ndata: (.+)$/gm)]
         t.same(
-          shown.map(([, name]) => name),
+          expected.map(([, name]) => name),
           Object.keys(events),
           `${id} has an example of each event`,
         )
-        for (const [, name, data] of shown) allows(t, events[name], JSON.parse(data), `${id} ${name}`)
+        for (const [, name, data] of expected) allows(t, events[name], JSON.parse(data), `${id} ${name}`)
       } else if (serializer !== undefined) {
         allows(t, serializer, example, `${id} ${status}`)
       }
@@ -115,9 +115,9 @@ t.test('the example of every error is the error that the server answers with', a
     },
   ] of Object.entries(answered)) {
     const example = (contract.components.responses as Json)[name].content['application/json'].example.error
-    const { request_id: _shown, ...shown } = example.details
-    const { request_id: _told, ...told } = error.details
-    t.same({ code: error.code, details: told }, { code: example.code, details: shown }, name)
+    const { request_id: _expectedId, ...shown: expected } = example.details
+    const { request_id: _actualId, ...told: actual } = error.details
+    t.same({ code: error.code, details: actual }, { code: example.code, details: expected }, name)
     t.equal(
       error.message.replace(/_[0-9a-hjkmnp-tv-z]{26}/g, '_01jd6y8m5qe8btc4y5w1r0n3fz'),
       example.message,

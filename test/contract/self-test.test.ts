@@ -271,10 +271,10 @@ t.test('the event stream parser throws on every event that the spec does not dec
     ['', /has ended/],
   ] as const)
     await t.rejects((await open(text)).next(), { message: complaint }, text)
-  const told: unknown[] = []
+  const received: unknown[] = []
   for await (const event of (await open('id: 3\nevent: end\ndata: {"reason":"shutdown"}\n\n')).events)
-    told.push(event)
-  t.same(told, [{ id: '3', event: 'end', data: { reason: 'shutdown' } }])
+    received.push(event)
+  t.same(received, [{ id: '3', event: 'end', data: { reason: 'shutdown' } }])
 })
 
 t.test('the coverage check names each operation and status that no test reached', async (t) => {

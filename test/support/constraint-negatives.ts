@@ -35,7 +35,7 @@ export const rules = {
   'property name': 'an invalid property name is reported under propertyNames too',
   'length and format': 'no text of that length has the format',
   'unsafe integer': 'a number above the largest safe integer has the wrong type too',
-  'always text': 'a path parameter, header or form field is text whatever the client sends',
+  'always text': 'a path parameter, header or form field is always text',
   'never empty': 'an empty path segment makes it another path',
   'too few values': 'there are not enough distinct values',
   'not sent': 'the bytes of a file are not JSON',
