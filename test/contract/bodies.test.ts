@@ -123,7 +123,7 @@ for (const { id, body: declared, form } of withBody) {
     t.equal(
       errors.filter((e) => e.location === 'header').length,
       operations[id].validators.header === undefined ? 0 : 1,
-      'and a bad header',
+      'an invalid header',
     )
     t.match(
       details,
@@ -173,7 +173,7 @@ for (const { id, body: declared } of withForm) {
     const boundary = type.split('boundary=')[1]
     const text = Buffer.from(raw as Uint8Array).toString('latin1')
     const end = text.lastIndexOf(`--${boundary}--`)
-    const refuses = async (what: string, more: string, field: string, constraint: string) => {
+    const assertRejected = async (what: string, more: string, field: string, constraint: string) => {
       const { status, details } = await problemsOf(request, {
         raw: new Uint8Array(Buffer.from(`${text.slice(0, end)}${more}--${boundary}--\r\n`, 'latin1')),
         headers: { 'content-type': type },
@@ -181,13 +181,13 @@ for (const { id, body: declared } of withForm) {
       t.equal(status, 400, what)
       t.match(details, { field, constraint }, what)
     }
-    await refuses(
+    await assertRejected(
       'a second file',
       `--${boundary}\r\ncontent-disposition: form-data; name="${file}"; filename="second.txt"\r\n\r\nx\r\n`,
       file,
       'order',
     )
-    await refuses(
+    await assertRejected(
       'a field after the file',
       `--${boundary}\r\ncontent-disposition: form-data; name="late"\r\n\r\nx\r\n`,
       'late',

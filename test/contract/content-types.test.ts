@@ -89,7 +89,7 @@ for (const { id, method, body: declared, form } of withBody) {
     `${id} accepts ${form ? 'a form' : fields ? 'fields' : 'JSON'} only with a matching Content-Type`,
     async (t) => {
       const request = await requestFor(server, id, { form })
-      const taken = declared!.contentTypes
+      const acceptedTypes = declared!.contentTypes
         .map((type) => (type === 'application/json' ? right : 'multipart/form-data'))
         .flat()
       const { raw, type: ownType } = encodedBody(request)!
@@ -102,7 +102,7 @@ for (const { id, method, body: declared, form } of withBody) {
         )
       const before = await dump()
       for (const type of (form ? wrongForForms : fields ? wrongForFields : wrong).filter(
-        (type) => !taken.includes(type.split('; boundary')[0]),
+        (type) => !acceptedTypes.includes(type.split('; boundary')[0]),
       )) {
         const { status, body } = await post([`content-type: ${type}`])
         t.equal(status, 415, type)

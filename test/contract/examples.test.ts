@@ -115,8 +115,8 @@ t.test('the example of every error is the error that the server answers with', a
     },
   ] of Object.entries(answered)) {
     const example = (contract.components.responses as Json)[name].content['application/json'].example.error
-    const { request_id: _expectedId, ...shown: expected } = example.details
-    const { request_id: _actualId, ...told: actual } = error.details
+    const { request_id: _expectedId, ...expected } = example.details
+    const { request_id: _actualId, ...actual } = error.details
     t.same({ code: error.code, details: actual }, { code: example.code, details: expected }, name)
     t.equal(
       error.message.replace(/_[0-9a-hjkmnp-tv-z]{26}/g, '_01jd6y8m5qe8btc4y5w1r0n3fz'),

@@ -92,8 +92,8 @@ t.test('users are filtered by status, role and text', async (t) => {
   const ada = await make({ name: 'Ada Lovelace' })
   const grace = await make({ name: 'Grace Found', status: 'disabled' })
   const linus = await make({ name: 'Linus 50%_', role: 'admin' })
-  const gone = await make({ name: 'Gone Found' })
-  await server.admin.client.delete(`/users/${gone}`)
+  const deleted = await make({ name: 'Deleted Found' })
+  await server.admin.client.delete(`/users/${deleted}`)
   await assertFinds(t, request, { q: '@FOUND.example' }, [ada, grace, linus])
   await assertFinds(t, request, { q: 'lovelace' }, [ada])
   await assertFinds(t, request, { q: 'found' }, [ada, grace, linus])
@@ -216,7 +216,7 @@ t.test('files are filtered by project, type, visibility, tag, folder and name', 
   })
   const top = await make({ name: 'top.txt', contentType: 'text/plain' })
   await make({
-    name: 'report gone',
+    name: 'report deleted',
     path: 'reports/2026',
     contentType: 'image/png',
     visibility: 'public',
@@ -329,14 +329,14 @@ t.test('documents are filtered by status and name', async (t) => {
 
 t.test('products are filtered by name and by whether they are active', async (t) => {
   const request = await requestFor(server, 'listProducts')
-  const sold = await insertedProduct(server, { name: 'Bicycle 100%' })
+  const active = await insertedProduct(server, { name: 'Bicycle 100%' })
   const archived = await insertedProduct(server, { name: 'Old BICYCLE_bell' })
   await prisma.product.update({ where: { id: archived }, data: { active: false } })
-  await assertFinds(t, request, { q: 'bicycle' }, [sold, archived])
-  await assertFinds(t, request, { q: 'bicycle', active: 'true' }, [sold])
+  await assertFinds(t, request, { q: 'bicycle' }, [active, archived])
+  await assertFinds(t, request, { q: 'bicycle', active: 'true' }, [active])
   await assertFinds(t, request, { q: 'bicycle', active: 'false' }, [archived])
   await assertFinds(t, request, { active: 'false' }, [archived])
-  await assertFinds(t, request, { q: '100%' }, [sold])
+  await assertFinds(t, request, { q: '100%' }, [active])
   await assertFinds(t, request, { q: 'bicycle_' }, [archived])
   await assertFinds(t, request, { q: "' OR 1=1 --" }, [])
 })

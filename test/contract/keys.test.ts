@@ -43,14 +43,14 @@ async function assertUnauthorized(
       request.id,
     )
     // Without a key, an operation with an optional key loads the file to see whether it is public.
-    const looks =
+    const needsQuery =
       lookUp ||
       ((operations[request.id] as OperationInfo).keyOptional === true &&
         headers[i].authorization === undefined)
     t.same(
       sentStatements().length,
-      looks ? 1 : 0,
-      `${request.id} sends ${looks ? 'one query' : 'no query'} to the database`,
+      needsQuery ? 1 : 0,
+      `${request.id} sends ${needsQuery ? 'one query' : 'no query'} to the database`,
     )
   }
   t.same(await dump(), before, 'nothing is written to the database')

@@ -11,7 +11,7 @@ const server = await startServer(t)
 const dump = await createDump(t, server)
 
 /** Names of response fields, columns and properties of JavaScript objects. */
-const tempting = [
+const forbiddenNames = [
   'id',
   'owner_id',
   'user_id',
@@ -100,10 +100,12 @@ for (const { id, form } of withBody) {
     const { properties = {} } = bodyOf(id, { form })
     const answered = Object.keys(replyOf(id, successStatus(id))?.properties ?? {})
     const before = await dump()
-    const names = [...new Set([...answered, ...tempting])].filter((name) => !Object.hasOwn(properties, name))
+    const names = [...new Set([...answered, ...forbiddenNames])].filter(
+      (name) => !Object.hasOwn(properties, name),
+    )
     // The form parser rejects names such as __proto__ and does not report which.
-    const everywhere = form ? names.filter((name) => name in Object.prototype) : []
-    const others = names.filter((name) => !everywhere.includes(name))
+    const inheritedNames = form ? names.filter((name) => name in Object.prototype) : []
+    const others = names.filter((name) => !inheritedNames.includes(name))
     // A form may have a limited number of fields, so they are sent in batches.
     for (let i = 0; i < others.length; i += 20)
       await refuses(
@@ -113,7 +115,8 @@ for (const { id, form } of withBody) {
         others.slice(i, i + 20),
       )
     await refuses(t, request, { ...request.body, id: 'mine' }, ['id'])
-    for (const name of everywhere) await refuses(t, request, { ...request.body, [name]: 'mine' }, ['body'])
+    for (const name of inheritedNames)
+      await refuses(t, request, { ...request.body, [name]: 'mine' }, ['body'])
     for (const [group, schema] of Object.entries(properties)) {
       if (!allows(schema, 'object') || schema.properties === undefined) continue
       await refuses(
@@ -126,7 +129,7 @@ for (const { id, form } of withBody) {
     for (const [list, { items }] of Object.entries(properties)) {
       if (items?.properties === undefined || !Array.isArray(request.body![list])) continue
       const [first] = request.body![list] as object[]
-      const unknown = tempting.filter((name) => !Object.hasOwn(items.properties!, name))
+      const unknown = forbiddenNames.filter((name) => !Object.hasOwn(items.properties!, name))
       await refuses(
         t,
         request,

@@ -60,8 +60,8 @@ t.test('404 for an unknown member or invitation comes before 409 for an archived
   ] as const) {
     const request = await requestFor(server, id)
     await archive(request.params!.id)
-    const nobodys = `${request.params![name].slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz`
-    t.equal((await send({ ...request, params: { ...request.params, [name]: nobodys } })).status, 404, id)
+    const unknownId = `${request.params![name].slice(0, 3)}_01jd6y8m5qe8btc4y5w1r0n3fz`
+    t.equal((await send({ ...request, params: { ...request.params, [name]: unknownId } })).status, 404, id)
   }
 })
 
@@ -155,23 +155,23 @@ for (const id of [
   t.test(`archiving a project waits for ${id} in it`, async (t) => {
     const { prisma } = server.services.database
     const request = await requestFor(server, id)
-    const holder = new pg.Client({ connectionString: server.databaseUrl })
-    await holder.connect()
-    t.teardown(() => holder.end())
+    const client = new pg.Client({ connectionString: server.databaseUrl })
+    await client.connect()
+    t.teardown(() => client.end())
     const blocked = async () =>
       (
         await prisma.$queryRaw<[{ n: number }]>`SELECT count(*)::int AS n FROM pg_stat_activity
             WHERE datname = current_database() AND wait_event_type = 'Lock'`
       )[0].n
-    await holder.query('BEGIN')
+    await client.query('BEGIN')
     // The operation emits its events at the end of its transaction, so this lock makes it wait there.
-    await holder.query('LOCK TABLE events IN EXCLUSIVE MODE')
+    await client.query('LOCK TABLE events IN EXCLUSIVE MODE')
     const changing = send(request)
     await waitUntil(async () => (await blocked()) === 1, `${id} to wait for the lock on events`)
     // Prisma sends the statement only when its promise is awaited.
     const archiving = archive(request.project!).then(() => {})
     await waitUntil(async () => (await blocked()) === 2, 'the archiving to wait for the operation')
-    await holder.query('ROLLBACK')
+    await client.query('ROLLBACK')
     t.equal((await changing).status, successStatus(id), (await changing).text)
     await archiving
     t.match(

@@ -187,8 +187,8 @@ t.test('403 for the permission comes before 409 and 412', async (t) => {
       (info.projectAccess!.states === undefined && fixtures[info.id].byStatus?.[409] === undefined)
     )
       continue
-    const standing = await requestFor(server, info.id, { role: 'none', forStatus: 409 })
-    t.equal((await send(standing)).status, 403, `${info.id} in the wrong state`)
+    const conflicting = await requestFor(server, info.id, { role: 'none', forStatus: 409 })
+    t.equal((await send(conflicting)).status, 403, `${info.id} in the wrong state`)
   }
 })
 
@@ -199,9 +199,9 @@ t.test('409 and 412 come before the change', async (t) => {
     t.equal((await send(request, { headers: { 'if-match': '"stale"' } })).status, 412, id)
     t.same(await dump(), before, `${id} changes nothing`)
   }
-  const taken = await requestFor(server, 'updateUser', { forStatus: 409 })
+  const conflicting = await requestFor(server, 'updateUser', { forStatus: 409 })
   t.equal(
-    (await send(taken, { headers: { 'if-match': '"stale"' } })).status,
+    (await send(conflicting, { headers: { 'if-match': '"stale"' } })).status,
     412,
     '412 for an old ETag comes before 409 for an email address that is taken',
   )

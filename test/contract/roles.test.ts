@@ -136,8 +136,8 @@ t.test('every operation on resources with an optional project has a fixture with
 for (const { id, path } of withOptionalProject) {
   t.test(`${id} without a project is only for the owner of the resource`, async (t) => {
     const request = await requestFor(server, id, { withoutProject: true })
-    const elsewhere = await createProject({ server, caller: request.caller, role: 'owner' })
-    const { secret } = await createApiKey(server, request.caller.id, { projectIds: [elsewhere] })
+    const otherProject = await createProject({ server, caller: request.caller, role: 'owner' })
+    const { secret } = await createApiKey(server, request.caller.id, { projectIds: [otherProject] })
     const before = await dump()
     t.match(
       await send(request, { key: secret }),

@@ -36,13 +36,13 @@ t.test('the TypeScript sample of every operation compiles against the client and
     types: ['node'],
     typeRoots: [join(root, 'node_modules/@types')],
   })
-  const complaints = ts
+  const diagnostics = ts
     .getPreEmitDiagnostics(program)
     .map(
       ({ file, messageText }) =>
         `${file?.fileName.split('/').at(-1)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
     )
-  t.same(complaints, [])
+  t.same(diagnostics, [])
 
   const server = await startServer(t)
   // The pages for browsers redirect to the shop, so their URLs are answered here.

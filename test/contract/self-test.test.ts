@@ -125,14 +125,14 @@ t.test('the test client throws on every answer that the spec does not declare', 
     'content-disposition': 'x',
   }
   const part = { ...bytes, 'content-range': 'bytes 0-0/2' }
-  const lacking = (headers: Record<string, string>, missing: string) =>
+  const without = (headers: Record<string, string>, missing: string) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => name !== missing))
   const download = '/storage/files/file_01jd6y8m5qe8btc4y5w1r0n3fz/download'
   const error = JSON.stringify({ error: { code: 'NOT_FOUND', message: 'x', details: { request_id: 'x' } } })
   const page = '{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0}}'
 
   await get('/healthz')
-  for (const [what, path, lie, complaint] of [
+  for (const [what, path, override, expectedError] of [
     ['status', '/healthz', { status: 418 }, /getHealth answered 418/],
     ['field', '/healthz', { body: '{"status":"ok","uptime":1}' }, /getHealth 200 breaks the spec/],
     ['value', '/healthz', { body: '{"status":"fine"}' }, /getHealth 200 breaks the spec/],
@@ -169,19 +169,19 @@ t.test('the test client throws on every answer that the spec does not declare', 
     [
       'bytes without a type',
       download,
-      { headers: lacking(bytes, 'content-type'), body: 'x' },
+      { headers: without(bytes, 'content-type'), body: 'x' },
       /downloadFile 200 has no Content-Type/,
     ],
     [
       'bytes without an ETag',
       download,
-      { headers: lacking(bytes, 'etag'), body: 'x' },
+      { headers: without(bytes, 'etag'), body: 'x' },
       /downloadFile 200 has no ETag/,
     ],
     [
       'bytes without a file name',
       download,
-      { headers: lacking(bytes, 'content-disposition'), body: 'x' },
+      { headers: without(bytes, 'content-disposition'), body: 'x' },
       /downloadFile 200 has no Content-Disposition/,
     ],
     [
@@ -194,7 +194,7 @@ t.test('the test client throws on every answer that the spec does not declare', 
     [
       '206 without Content-Range',
       download,
-      { status: 206, headers: lacking(part, 'content-range'), body: 'x' },
+      { status: 206, headers: without(part, 'content-range'), body: 'x' },
       /downloadFile 206 has no Content-Range/,
     ],
     [
@@ -206,9 +206,9 @@ t.test('the test client throws on every answer that the spec does not declare', 
     ['redirect without Location', download, { status: 302, body: '' }, /downloadFile 302 has no Location/],
     ['body of a 304', '/user/profile', { status: 304, body: '' }, null],
   ] as const) {
-    answer = { ...validAnswer, ...lie }
-    if (complaint === null) await t.resolves(get(path), what)
-    else await t.rejects(get(path), { message: complaint }, what)
+    answer = { ...validAnswer, ...override }
+    if (expectedError === null) await t.resolves(get(path), what)
+    else await t.rejects(get(path), { message: expectedError }, what)
   }
   t.throws(() => assertMatchesSpec('deleteProject', 204, new Headers(good), { left: 'over' }), /has a body/)
 })
@@ -263,14 +263,14 @@ t.test('the event stream parser throws on every event that the spec does not dec
     sent = text
     return await openStream(`http://127.0.0.1:${(fakeServer.address() as AddressInfo).port}`, null)
   }
-  for (const [text, complaint] of [
+  for (const [text, expectedError] of [
     ['data: {}\n\n', /the event message of streamEvents breaks the spec/],
     ['event: end\ndata: {"reason":"shutdown","more":1}\n\n', /the event end of streamEvents breaks the spec/],
     ['event: other\ndata: {}\n\n', /streamEvents sent the event other, which the spec does not declare/],
     ['event: end\ndata: {\n\n', /JSON/],
     ['', /has ended/],
   ] as const)
-    await t.rejects((await open(text)).next(), { message: complaint }, text)
+    await t.rejects((await open(text)).next(), { message: expectedError }, text)
   const received: unknown[] = []
   for await (const event of (await open('id: 3\nevent: end\ndata: {"reason":"shutdown"}\n\n')).events)
     received.push(event)

@@ -166,30 +166,30 @@ for (const { id, ifMatch, method, form } of withBody.filter(
         return await send({ ...request, body: { ...others, ...change } })
       }
       /** Sends one text in each of these fields and asserts that it is returned and stored. */
-      const assertStored = async (there: Array<Place & { text: string }>) => {
-        const reply = await sent(merged(there.map(({ put, text }) => put(text))))
-        t.equal(reply.status < 300 ? '' : reply.text, '', there.map(({ name }) => name).join(', '))
-        for (const { name, get, text } of there) t.equal(get(reply.body), text, `${name} is returned`)
+      const assertStored = async (withTexts: Array<Place & { text: string }>) => {
+        const reply = await sent(merged(withTexts.map(({ put, text }) => put(text))))
+        t.equal(reply.status < 300 ? '' : reply.text, '', withTexts.map(({ name }) => name).join(', '))
+        for (const { name, get, text } of withTexts) t.equal(get(reply.body), text, `${name} is returned`)
         const again =
           method === 'PUT'
             ? await send({ ...request, id: ifMatch as OperationId, body: undefined })
             : await request.caller.client.get(reply.headers.get('location')!)
         t.equal(again.status, 200, pathOf(request))
-        for (const { name, get, text } of there) t.equal(get(again.body), text, `${name} is read back`)
+        for (const { name, get, text } of withTexts) t.equal(get(again.body), text, `${name} is read back`)
       }
       for (const i of texts.keys()) {
         // A different text in each field. After all rounds, every field had every text.
-        const there = textFields.map((place, k) => ({ ...place, text: texts[(i + k) % texts.length] }))
+        const withTexts = textFields.map((place, k) => ({ ...place, text: texts[(i + k) % texts.length] }))
         // In a form, U+FFFD stands for bytes that are not valid UTF-8.
-        const refused = ({ pattern, text }: { pattern?: RegExp; text: string }): boolean =>
+        const isRejected = ({ pattern, text }: { pattern?: RegExp; text: string }): boolean =>
           pattern?.test(text) === false || (form && text.includes('\ufffd'))
-        for (const { name, put, text } of there.filter(refused))
+        for (const { name, put, text } of withTexts.filter(isRejected))
           t.equal((await sent(put(text))).status, 400, `${name} rejects text ${texts.indexOf(text)}`)
-        const taken = there.filter((place) => !refused(place))
+        const accepted = withTexts.filter((place) => !isRejected(place))
         // The key and the value of the metadata cannot be set together here.
         for (const without of ['metadata key', 'metadata value']) {
-          const some = taken.filter(({ name }) => name !== without)
-          if (without === 'metadata key' || some.length < taken.length) await assertStored(some)
+          const some = accepted.filter(({ name }) => name !== without)
+          if (without === 'metadata key' || some.length < accepted.length) await assertStored(some)
         }
       }
       for (const { name, max, put, get } of textFields) {

@@ -91,8 +91,8 @@ export function isText(part: Part): boolean {
 }
 
 /**
- * What makes one negative for a site of the root, or says why there is none.
- * @param given a value that is allowed, to begin with; where it has not all that a site needs, that is made.
+ * Returns a function that builds a negative case for a site of the root, or the rule why there is none.
+ * @param given a valid value to start from. Missing parts on the path to a site are generated.
  */
 export function createCaseBuilder(
   document: Json,
@@ -109,19 +109,19 @@ export function createCaseBuilder(
       .find((each) => check(root, each).length === 0)
     if (base === undefined) return { root, site, rule: null }
     let best: NegativeCase | undefined
-    let least = Infinity
-    for (const breaker of violationsOf(document, site, valueAt(base, site.steps))) {
-      const value = applyViolation(document, base, site.steps, breaker, root.part)
+    let lowestCost = Infinity
+    for (const violation of violationsOf(document, site, valueAt(base, site.steps))) {
+      const value = applyViolation(document, base, site.steps, violation, root.part)
       if (value === undefined) continue
-      const target = fieldAt(site, base, breaker)
+      const target = fieldAt(site, base, violation)
       const errors = check(root, value)
       const expected = problemsOf(errors, value, root.part)
       const cost = errors.length + expected.length * 100
-      if (cost >= least || !reportsConstraint(site, errors, expected, target)) continue
+      if (cost >= lowestCost || !reportsConstraint(site, errors, expected, target)) continue
       const alone = expected.length === 1 ? true : ruleFor(site, expected, target)
       if (alone === null) continue
       best = { root, site, value, expected, alone }
-      least = cost
+      lowestCost = cost
       if (errors.length === 1) break
     }
     return best ?? { root, site, rule: ruleForNoCase(document, site, root.part) }
@@ -252,42 +252,42 @@ function valueAt(base: Json, steps: Step[]): Json {
 }
 
 /** Applies the violation. undefined when the result cannot be sent. */
-function applyViolation(document: Json, base: Json, steps: Step[], breaker: Violation, part: Part): Json {
+function applyViolation(document: Json, base: Json, steps: Step[], violation: Violation, part: Part): Json {
   const isForm = part === 'form' || part === 'fields'
   if (steps.length === 0)
-    return 'value' in breaker && (!isForm || isRecord(breaker.value)) ? breaker.value : undefined
+    return 'value' in violation && (!isForm || isRecord(violation.value)) ? violation.value : undefined
   const [first, ...others] = steps
-  if (first.kind !== 'property') return replaceAt(base, steps, breaker)
-  if ('remove' in breaker && others.length === 0)
-    return part === 'path' ? undefined : replaceAt(base, steps, breaker)
+  if (first.kind !== 'property') return replaceAt(base, steps, violation)
+  if ('remove' in violation && others.length === 0)
+    return part === 'path' ? undefined : replaceAt(base, steps, violation)
   const sent = encodeValue(
-    replaceAt(base[first.name], others, breaker),
+    replaceAt(base[first.name], others, violation),
     flattened(document, first.schema),
     part,
   )
   return sent === undefined ? undefined : { ...base, [first.name]: sent }
 }
 
-function replaceAt(base: Json, [step, ...rest]: Step[], breaker: Violation): Json {
-  if (step === undefined) return 'value' in breaker ? breaker.value : undefined
+function replaceAt(base: Json, [step, ...rest]: Step[], violation: Violation): Json {
+  if (step === undefined) return 'value' in violation ? violation.value : undefined
   switch (step.kind) {
     case 'choice':
-      return replaceAt(base, rest, breaker)
+      return replaceAt(base, rest, violation)
     case 'property': {
       const { [step.name]: now, ...others } = base
-      return rest.length === 0 && 'remove' in breaker
+      return rest.length === 0 && 'remove' in violation
         ? others
-        : { ...base, [step.name]: replaceAt(now, rest, breaker) }
+        : { ...base, [step.name]: replaceAt(now, rest, violation) }
     }
     case 'item':
-      return [replaceAt(base[0], rest, breaker), ...base.slice(1)]
+      return [replaceAt(base[0], rest, violation), ...base.slice(1)]
     case 'value': {
       const [[key, value], ...others] = Object.entries(base)
-      return { [key]: replaceAt(value, rest, breaker), ...Object.fromEntries(others) }
+      return { [key]: replaceAt(value, rest, violation), ...Object.fromEntries(others) }
     }
     case 'name': {
       const [[key, value], ...others] = Object.entries(base)
-      return { [String(replaceAt(key, rest, breaker))]: value, ...Object.fromEntries(others) }
+      return { [String(replaceAt(key, rest, violation))]: value, ...Object.fromEntries(others) }
     }
   }
 }
@@ -319,13 +319,13 @@ function asText(base: Json): Json {
 }
 
 /** The name of the field that the constraint applies to, as the API reports it. */
-function fieldAt({ steps, constraint: { keyword, name } }: Site, base: Json, breaker: Violation): string {
+function fieldAt({ steps, constraint: { keyword, name } }: Site, base: Json, violation: Violation): string {
   const last = steps.at(-1)
   const path = steps.flatMap((step, i): string[] => {
     if (step.kind === 'property') return [step.name]
     if (step.kind === 'item') return ['0']
     if (step.kind === 'value') return [Object.keys(valueAt(base, steps.slice(0, i)))[0]]
-    return step.kind === 'name' && 'value' in breaker ? [String(breaker.value)] : []
+    return step.kind === 'name' && 'value' in violation ? [String(violation.value)] : []
   })
   // For a choice between required fields, the API reports the first field as missing.
   if (keyword === 'required' && name !== undefined)
