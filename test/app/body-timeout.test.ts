@@ -1,5 +1,4 @@
-// Body timeouts: a connection stays open while a received file is processed, up to UPLOAD_TIMEOUT. Other
-// requests have the shorter limit.
+// Body timeouts: an upload keeps its connection while the file is processed, other requests do not.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'

@@ -1,5 +1,4 @@
-// Deprecation: every answer of a deprecated operation has the headers, and the linter enforces the notice
-// period.
+// Deprecation: the headers of deprecated operations, and the notice period that the linter enforces.
 import t, { type Test } from 'tap'
 import { miniProject, type MiniProject } from '../support/mini-project.ts'
 

@@ -1,5 +1,4 @@
-// Hostile clients: a small request must not stall the server for others. Expensive bodies, and clients that
-// never read.
+// Hostile clients: expensive bodies and clients that never read must not stall the server for others.
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import { startServer } from '../support/server.ts'

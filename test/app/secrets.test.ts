@@ -1,5 +1,4 @@
-// Secrets: logs and errors contain no secrets, a SERVER_ERROR shows no details, and responses contain only
-// declared fields.
+// Secrets: logs and errors contain none, a SERVER_ERROR has no details, and responses only declared fields.
 import t from 'tap'
 import { handlers } from '../../generated/routes.ts'
 import { createClient } from '../support/client.ts'

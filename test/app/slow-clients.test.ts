@@ -1,5 +1,4 @@
-// Slow clients: a client that sends byte by byte gets 408 after the timeout, and other clients are served
-// meanwhile.
+// Slow clients: each gets 408 after the timeout, and other clients are served meanwhile.
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import { startServer } from '../support/server.ts'

@@ -1,5 +1,4 @@
-// Invalid request bodies: the answer lists every problem at once, each with its field, constraint and
-// location.
+// Invalid bodies: the answer lists every problem at once, each with its field, constraint and location.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import {

@@ -1,5 +1,4 @@
-// Conditional requests: If-None-Match saves the body of a read; If-Match rejects a write that is based on an
-// old version.
+// Conditional requests: If-None-Match saves the body of a read, If-Match rejects a write to an old version.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { paymentsNow } from '../../services/payments/clock.ts'

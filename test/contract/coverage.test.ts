@@ -40,10 +40,7 @@ async function validRequestFor(id: OperationId): Promise<OperationRequest> {
   return unserved.includes(id) ? { ...request, server: stripeServer } : request
 }
 
-/**
- * One subtest per status: `produce` must get that status, in the common error shape, for each operation that
- * declares it.
- */
+/** One subtest per status: each operation that declares it answers with it, in the common error shape. */
 function testStatus(status: number, how: string, produce: (id: OperationId) => Promise<Reply>): void {
   t.test(`${status}: ${how}`, async (t) => {
     for (const { id } of declares(status)) {
@@ -402,10 +399,7 @@ async function whileRunning(request: OperationRequest): Promise<Reply> {
     : whileLocked(request))
 }
 
-/**
- * Inserts a message in progress with the idempotency key, which is how the AI operations detect a running
- * request.
- */
+/** Inserts a message in progress with the idempotency key; the AI operations look for such a message. */
 async function whileMessageInProgress(request: OperationRequest): Promise<Reply> {
   const { digest, bodyHash } = idempotencyFingerprint({
     key: 'running',

@@ -1,5 +1,4 @@
-// Strict JSON: a body that is not valid JSON, or that parsers read in different ways, is answered with 400
-// and has no effect.
+// Strict JSON: an invalid or ambiguous body is answered with 400 and has no effect.
 import t from 'tap'
 import { requestFor, send, withJson } from '../support/operation-fixtures.ts'
 import { createDump } from '../support/db-fixtures.ts'

@@ -1,5 +1,4 @@
-// Lists: valid and invalid values of page, limit, sort and order; all pages together contain every item
-// exactly once.
+// Lists: the values of page, limit, sort and order; all pages together contain every item exactly once.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { requestFor, operationInfos, operationIds, pathOf, send } from '../support/operation-fixtures.ts'

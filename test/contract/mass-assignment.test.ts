@@ -1,5 +1,4 @@
-// Mass assignment: each body rejects every field that only the server sets. The answer names the field;
-// nothing is written.
+// Mass assignment: each body rejects, by name, every field that only the server sets. Nothing is written.
 import t, { type Test } from 'tap'
 import { requestFor, send, successStatus, withBody } from '../support/operation-fixtures.ts'
 import { type OperationRequest } from '../support/operation-fixture.ts'
@@ -61,10 +60,7 @@ const forbiddenNames = [
   'period',
 ]
 
-/**
- * Asserts that the body is rejected because of these unknown fields only, and that the answer names each of
- * them.
- */
+/** Asserts that the body is rejected for these unknown fields only, and that the answer names each. */
 async function refuses(
   t: Test,
   request: OperationRequest,

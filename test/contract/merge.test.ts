@@ -15,10 +15,7 @@ const withoutVolatile = (entity: Record<string, unknown>, ...names: string[]) =>
     Object.entries(entity).filter(([name]) => !volatileFields.includes(name) && !names.includes(name)),
   )
 
-/**
- * The paths that merge independently, one or two names long. A group whose fields are all required counts as
- * one path.
- */
+/** The paths that merge independently. A group whose fields are all required counts as one path. */
 function leaves({ properties = {} }: Schema): Array<{ path: string[]; schema: Schema }> {
   return Object.entries(properties).flatMap(([name, schema]) =>
     schema.properties === undefined || schema.required?.length === Object.keys(schema.properties).length

@@ -1,6 +1,5 @@
-// The order of checks: a request with two mistakes gets the answer for the earlier check. 401 for the key,
-// 429 for the rate limit, 403 for the scope, 400 for the request, 404, 403 for the permission, then 409 or
-// 412.
+// The order of checks. A request with two mistakes gets the answer of the earlier check: 401 for the key, 429
+// for the rate limit, 403 for the scope, 400 for the request, 404, 403 for the permission, then 409 or 412.
 import t from 'tap'
 import {
   requestFor,

@@ -1,5 +1,4 @@
-// Roles: each operation allows exactly the project roles and states that x-project-access declares in the
-// spec.
+// Roles: each operation allows exactly the project roles and states in its x-project-access.
 import t from 'tap'
 import { ranks } from '../../services/projects/access.ts'
 import {

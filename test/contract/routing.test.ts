@@ -1,5 +1,4 @@
-// Routing: unknown paths are 404 and undeclared methods 405 with Allow, in the common error shape. Every
-// answer has a request id.
+// Routing: unknown paths are 404, undeclared methods 405 with Allow. Every answer has a request id.
 import t from 'tap'
 import { requestFor, operationInfos, pathOf, send } from '../support/operation-fixtures.ts'
 import { sendRaw } from '../support/raw-http.ts'

@@ -1,5 +1,4 @@
-// TypeScript samples of the reference page: each compiles against the published client and succeeds against a
-// real server.
+// TypeScript samples of the reference page: each compiles against the published client and succeeds.
 import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

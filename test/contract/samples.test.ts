@@ -1,5 +1,4 @@
-// Code samples of the reference page: runs each one in a folder with the files that it names, against a real
-// server.
+// Code samples of the reference page: each runs against a real server, in a folder with the files it names.
 import { execFile, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

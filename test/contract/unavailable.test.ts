@@ -73,10 +73,7 @@ t.test(
   },
 )
 
-/**
- * PostgreSQL notices a broken connection after a moment. Until then the idempotency key counts as in
- * progress.
- */
+/** Until PostgreSQL notices the broken connection, the idempotency key counts as in progress. */
 async function retryWhileInProgress(request: () => Promise<Reply>): Promise<Reply> {
   const deadline = Date.now() + 10_000
   for (;;) {

@@ -1,5 +1,4 @@
-// HTTP client of the tests. It asserts that every answer matches the published contract: status, headers,
-// media type, body.
+// HTTP client of the tests. It asserts that every answer matches the published contract.
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'

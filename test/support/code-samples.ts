@@ -1,5 +1,4 @@
-// Prepares the code samples of the reference page to run: with real ids, in a folder with the files that they
-// name.
+// Prepares the code samples of the reference page: real ids, and a folder with the files that they name.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'

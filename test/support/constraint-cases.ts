@@ -10,17 +10,11 @@ type Json = any
 export interface NegativeCases {
   requests: NegativeCase[]
   answers: NegativeCase[]
-  /**
-   * By constraint name: the values that are rejected because of it. They are accepted once the constraint is
-   * deleted.
-   */
+  /** By constraint name: the values that are rejected until the constraint is deleted. */
   byConstraint: Map<string, NegativeCase[]>
 }
 
-/**
- * Builds enough cases to cover each listed constraint, structural ones included, without repeating each at
- * every site.
- */
+/** Builds enough cases to cover each listed constraint, but not each at every site. */
 export function negativeCasesOf(document: Json, check: Checks, constraints: Constraints): NegativeCases {
   const wanted = new Set([...each(constraints)].map(nameOf))
   const operations = operationsOf(document)

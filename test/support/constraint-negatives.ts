@@ -47,10 +47,7 @@ export interface NoCase {
   rule: Rule | null
 }
 
-/**
- * Returns a function that validates values against the schemas of the document. Text is coerced as in
- * app/http.
- */
+/** Returns a function that validates values against the schemas. Text is coerced as in app/http. */
 export function createChecks(document: Json) {
   const ajvs = { text: createAjv('array'), json: createAjv(false) }
   const compiled = { text: new Map<Json, ValidateFunction>(), json: new Map<Json, ValidateFunction>() }
@@ -292,10 +289,7 @@ function replaceAt(base: Json, [step, ...rest]: Step[], violation: Violation): J
   }
 }
 
-/**
- * The value as it arrives in this part of the request, where most values are text. undefined when it cannot
- * be sent.
- */
+/** The value as it arrives, where most parts are text. undefined when it cannot be sent. */
 function encodeValue(value: Json, schema: Json, part: Part): Json {
   if (part === 'body' || part === 'answer') return value
   const types = typesOf(schema)

@@ -1,5 +1,4 @@
-// Sends negative cases: the valid request of the operation's fixture with one part replaced by an invalid
-// value.
+// Sends negative cases: the fixture's valid request with one part replaced by an invalid value.
 import { encodedBody } from './operation-fixtures.ts'
 import { type OperationRequest } from './operation-fixture.ts'
 import { fieldsType, formOf, formType } from './form-body.ts'

@@ -4,10 +4,7 @@ import { flattened } from '../../scripts/constraints/constraints.ts'
 
 type Json = any
 
-/**
- * A value with every optional property. `choice` is the index of the alternative to use, if there are
- * several.
- */
+/** A value with every optional property. `choice` selects an alternative, if there are several. */
 export function sampleOf(document: Json, schema: Json, choice = 0): Json {
   const flat = flattened(document, schema)
   if (flat.const !== undefined) return flat.const

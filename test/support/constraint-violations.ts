@@ -157,10 +157,7 @@ function shorter(flat: Json, current: string, length: number): string[] {
   return [cut, ...textsOf({ ...flat, minLength: 0, maxLength: length }, 5), 'x'.repeat(Math.max(0, length))]
 }
 
-/**
- * Texts of this length. Some are padded, some generated, so that one of them still matches the pattern or
- * format.
- */
+/** Texts of this length, padded or generated, so that one still matches the pattern or format. */
 function longer(flat: Json, current: string, length: number): string[] {
   const missing = Math.max(0, length - current.length)
   const half = Math.ceil(current.length / 2)

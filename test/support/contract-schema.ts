@@ -1,5 +1,4 @@
-// Reads the published contract: the schemas of an operation's body, parameters and responses, with references
-// resolved.
+// Reads the schemas of an operation's body, parameters and responses from the published contract.
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { operations, type OperationId } from '../../generated/operations.ts'
 

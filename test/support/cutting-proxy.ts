@@ -1,5 +1,4 @@
-// A TCP proxy that forwards a number of bytes and then cuts the connection, or stops forwarding while both
-// ends stay open.
+// A TCP proxy that forwards a number of bytes, then cuts the connection or stops forwarding.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'

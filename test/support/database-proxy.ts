@@ -1,5 +1,4 @@
-// A TCP proxy in front of PostgreSQL that a test can cut: open connections break and new ones are refused
-// until `restore`.
+// A TCP proxy in front of PostgreSQL. While it is cut, connections break and new ones are refused.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'
 

@@ -1,5 +1,4 @@
-// Makes the examples of the contract executable: creates real resources and replaces the example ids by their
-// ids.
+// Makes the examples of the contract executable: creates real resources and inserts their ids.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'

@@ -1,5 +1,4 @@
-// Runs the server in a process of its own and reports its sockets, streams, timers, memory and CPU time on
-// request.
+// Runs the server in its own process, which reports sockets, streams, timers, memory and CPU time on request.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'

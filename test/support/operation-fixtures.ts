@@ -134,10 +134,7 @@ const onUpload =
     return { project, body: { ...uploadFields(), project_id: project } }
   }
 
-/**
- * A file of the caller in a project, so that the test shows that the project role applies even to the file's
- * owner.
- */
+/** A file of the caller in a project. The project role decides even about the owner's own file. */
 const onFile =
   (body?: () => Record<string, unknown>, status: 'active' | 'archived' = 'active'): RequestBuilder =>
   async (context) => {
@@ -241,10 +238,7 @@ const inProject: RequestBuilder = async (context) => {
 }
 const inUnknownProject: RequestBuilder = () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
 
-/**
- * Requests for events that are answered with an error: a foreign or unknown project, and a cursor that has
- * expired.
- */
+/** Requests for events of a foreign or unknown project, or after an expired cursor. */
 const unreadableEvents: Record<number, RequestBuilder> = {
   403: async (context) => ({ query: { project_id: await createProject({ ...context, role: 'none' }) } }),
   404: () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),

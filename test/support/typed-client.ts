@@ -1,5 +1,4 @@
-// The published client for tests. It asserts that every answer, including the events of a stream, matches the
-// spec.
+// The published client for tests. It asserts that every answer and stream event matches the spec.
 import {
   createPlatformClient,
   PlatformError,
