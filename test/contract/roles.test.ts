@@ -93,7 +93,7 @@ t.test('a checkout with items needs the role editor in its project', async (t) =
     ['payment', price],
     ['subscription', monthly],
   ] as const) {
-    const createCheckout = async (rank: ProjectRole, status: 'active' | 'archived' | 'deleted' = 'active') =>
+    const postCheckout = async (rank: ProjectRole, status: 'active' | 'archived' | 'deleted' = 'active') =>
       await caller.client.post('/payments/checkout', {
         mode,
         items: [{ price_id: id }],
@@ -102,16 +102,16 @@ t.test('a checkout with items needs the role editor in its project', async (t) =
       })
     for (const rank of Object.keys(ranks) as ProjectRole[]) {
       t.equal(
-        (await createCheckout(rank)).status,
+        (await postCheckout(rank)).status,
         ranks[rank] >= ranks.editor ? 201 : 403,
         `${mode}: ${rank}`,
       )
     }
-    t.match(await createCheckout('editor', 'archived'), {
+    t.match(await postCheckout('editor', 'archived'), {
       status: 409,
       body: { error: { code: 'INVALID_STATE', details: { constraint: 'archived' } } },
     })
-    t.equal((await createCheckout('editor', 'deleted')).status, 404)
+    t.equal((await postCheckout('editor', 'deleted')).status, 404)
   }
   const {
     body: { data },
