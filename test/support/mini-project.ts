@@ -71,7 +71,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
       return await buildApp({
         services: {
           config,
-          database: { forRequest: () => ({}) },
+          database: { forRequest: () => ({}), translateError: (error: unknown) => error },
           tail: { close: async () => {} },
           writings: { close: async () => {} },
         } as never,
