@@ -188,7 +188,7 @@ t.test('the test client throws on every answer that the spec does not declare', 
       'bytes without Accept-Ranges',
       download,
       { headers: { ...bytes, 'accept-ranges': 'none' }, body: 'x' },
-      /downloadFile 200 has Accept-Ranges: none, declared is bytes/,
+      /downloadFile 200 has Accept-Ranges: none, the spec declares bytes/,
     ],
     ['range', download, { status: 206, headers: part, body: 'x' }, null],
     [
