@@ -1,4 +1,4 @@
-// How long a connection is kept that nothing moves on: as long as something is done with the file that came, and no longer.
+// Body timeouts: an upload keeps its connection while the file is processed, other requests do not.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -9,7 +9,7 @@ import { waitUntil } from '../support/wait.ts'
 
 const idle = 500
 
-/** A server whose only operation takes its body, and then some time. */
+/** A server with one operation that reads its body and then works for five times the idle timeout. */
 async function startSlow(streamed: boolean, { upload }: { upload: number }): Promise<string> {
   const app = Fastify({ connectionTimeout: idle, keepAliveTimeout: idle })
   app.removeAllContentTypeParsers()
@@ -37,26 +37,26 @@ const request =
   'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/octet-stream\r\ncontent-length: 4\r\n\r\nfile'
 
 t.test(
-  'a file that has arrived may take its time, twice on one connection, which is then idle as any',
+  'an upload outlives the idle timeout while it is processed, also the second one on the connection',
   async (t) => {
     const wire = await openConnection(t, await startSlow(true, { upload: 60_000 }))
     for (let i = 1; i <= 2; i++) {
       await wire.write(request)
-      await waitUntil(() => wire.isClosed() || wire.received().split('kept').length > i, 'the answer')
+      await waitUntil(() => wire.isClosed() || wire.received().split('kept').length > i, 'the response')
       t.equal(wire.received().split('HTTP/1.1 200').length - 1, i)
     }
     await wire.waitUntilClosed()
   },
 )
 
-t.test('but not for ever', async (t) => {
+t.test('an upload is cut off after the upload timeout', async (t) => {
   const wire = await openConnection(t, await startSlow(true, { upload: 2 * idle }))
   await wire.write(request)
   await wire.waitUntilClosed()
   t.equal(wire.received(), '')
 })
 
-t.test('another body has the usual time', async (t) => {
+t.test('any other request is cut off after the idle timeout', async (t) => {
   const wire = await openConnection(t, await startSlow(false, { upload: 60_000 }))
   await wire.write(request)
   await wire.waitUntilClosed()

@@ -1,20 +1,29 @@
-// An operation that will end says so with every answer, and the lint holds it to the notice that clients are promised.
+// Deprecation: the headers of deprecated operations, and the notice period that the linter enforces.
 import t, { type Test } from 'tap'
 import { miniProject, type MiniProject } from '../support/mini-project.ts'
 
 const page =
   '{ status: 200, body: { data: [], pagination: { page: 1, limit: 20, total: 60, total_pages: 3 } } }'
+const edgeIds = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch']
 const handlers = {
-  'handlers/things.ts': `export const things = {\n  async listThings () { return ${page} },\n${['createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'].map((id) => `  async ${id} () { throw new Error('broken') }`).join(',\n')}\n}\n`,
-  'handlers/edge.ts': `const given = async () => ({ status: 200, body: 'given' })
-export const edge = { ${['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'].map((id) => `${id}: given`).join(', ')} }\n`,
+  'handlers/things.ts': [
+    'export const things = {',
+    `  async listThings () { return ${page} },`,
+    ['createThing', 'getThing', 'updateThing', 'useThing', 'watchThings']
+      .map((id) => `  async ${id} () { throw new Error('broken') }`)
+      .join(',\n'),
+    '}',
+    '',
+  ].join('\n'),
+  'handlers/edge.ts': `const answer = async () => ({ status: 200, body: 'given' })
+export const edge = { ${edgeIds.map((id) => `${id}: answer`).join(', ')} }\n`,
 }
 
-/** The mini spec in which operations are deprecated, each by what is written under its name. */
+/** The mini spec with these lines added to the operations of these ids. */
 async function projectWith(
   t: Test,
   deprecated: Record<string, string>,
-  { open = [] as string[] } = {},
+  { open: withoutKey = [] as string[] } = {},
 ): Promise<MiniProject> {
   const project = await miniProject(t.testdir(), handlers)
   for (const file of ['spec/things.yaml', 'spec/edge.yaml']) {
@@ -27,7 +36,7 @@ async function projectWith(
           .map((line) => `      ${line}\n`)
           .join('')}`,
       )
-    for (const id of open)
+    for (const id of withoutKey)
       text = text.replace(
         new RegExp(`(operationId: ${id}\\n[^]*?security: )\\[\\{ apiKey: \\[[^\\]]*\\] \\}\\]`),
         '$1[]',
@@ -37,60 +46,61 @@ async function projectWith(
   return project
 }
 
-const ending = 'deprecated: true\nx-deprecated-at: 2026-12-01\nx-sunset: 2027-06-30'
-const since = `@${Date.UTC(2026, 11, 1) / 1000}`
-const until = 'Wed, 30 Jun 2027 00:00:00 GMT'
+const deprecatedLines = 'deprecated: true\nx-deprecated-at: 2026-12-01\nx-sunset: 2027-06-30'
+const deprecatedAt = `@${Date.UTC(2026, 11, 1) / 1000}`
+const sunset = 'Wed, 30 Jun 2027 00:00:00 GMT'
 
-t.test(
-  'every answer of a deprecated operation says since when, until when, and what comes after it',
-  async (t) => {
-    const project = await projectWith(
-      t,
-      {
-        getNumber: `${ending}\nx-successor: getBatch`,
-        updateThing: `${ending}\nx-successor: getThing`,
-        listThings: ending,
-      },
-      { open: ['listThings'] },
-    )
-    await project.generate()
-    const app = await project.build()
-    t.teardown(() => app.close())
-    const ask = async (method: 'GET' | 'PUT' | 'HEAD' | 'POST', url: string) =>
-      await app.inject({ method, url: `/v1${url}` })
+t.test('every answer of a deprecated operation has its dates and its successor in the headers', async (t) => {
+  const project = await projectWith(
+    t,
+    {
+      getNumber: `${deprecatedLines}\nx-successor: getBatch`,
+      updateThing: `${deprecatedLines}\nx-successor: getThing`,
+      listThings: deprecatedLines,
+    },
+    { open: ['listThings'] },
+  )
+  await project.generate()
+  const app = await project.build()
+  t.teardown(() => app.close())
+  const call = async (method: 'GET' | 'PUT' | 'HEAD' | 'POST', url: string) =>
+    await app.inject({ method, url: `/v1${url}` })
 
-    const successes = [await ask('GET', '/numbers/7'), await ask('HEAD', '/numbers/7')]
-    const errors = [await ask('GET', '/numbers/101'), await ask('PUT', '/things/t1')]
-    t.same(
-      [...successes, ...errors].map(({ statusCode }) => statusCode),
-      [200, 200, 400, 500],
-    )
-    for (const { headers, statusCode } of [...successes, ...errors]) {
-      t.equal(headers.deprecation, since, `${statusCode} says since when`)
-      t.equal(headers.sunset, until, `${statusCode} says until when`)
-      t.match(headers.link, /<[^>]*\/docs>; rel="deprecation".*<[^>]*\/docs>; rel="sunset"/)
-    }
-    t.match(successes[0].headers.link, /<[^>]*\/v1\/t:batch>; rel="successor-version"/)
-    t.match(errors[1].headers.link, /<[^>]*\/v1\/things\/t1>; rel="successor-version"/, 'of the same thing')
+  const successes = [await call('GET', '/numbers/7'), await call('HEAD', '/numbers/7')]
+  const errors = [await call('GET', '/numbers/101'), await call('PUT', '/things/t1')]
+  t.same(
+    [...successes, ...errors].map(({ statusCode }) => statusCode),
+    [200, 200, 400, 500],
+  )
+  for (const { headers, statusCode } of [...successes, ...errors]) {
+    t.equal(headers.deprecation, deprecatedAt, `${statusCode} has the deprecation date`)
+    t.equal(headers.sunset, sunset, `${statusCode} has the sunset date`)
+    t.match(headers.link, /<[^>]*\/docs>; rel="deprecation".*<[^>]*\/docs>; rel="sunset"/)
+  }
+  t.match(successes[0].headers.link, /<[^>]*\/v1\/t:batch>; rel="successor-version"/)
+  t.match(
+    errors[1].headers.link,
+    /<[^>]*\/v1\/things\/t1>; rel="successor-version"/,
+    'the successor link has the same path parameters',
+  )
 
-    const list = await ask('GET', '/things')
-    t.equal(list.statusCode, 200, list.body)
-    t.match(list.headers.link, /page=2[^>]*>; rel="next"/)
-    t.match(list.headers.link, /rel="deprecation"/, 'beside the links of a page')
-    t.notMatch(list.headers.link, /successor-version/, 'nothing comes after it')
+  const list = await call('GET', '/things')
+  t.equal(list.statusCode, 200, list.body)
+  t.match(list.headers.link, /page=2[^>]*>; rel="next"/)
+  t.match(list.headers.link, /rel="deprecation"/, 'besides the pagination links')
+  t.notMatch(list.headers.link, /successor-version/, 'there is no successor')
 
-    for (const { headers } of [
-      await ask('GET', '/merged?color=red'),
-      await ask('GET', '/nothing'),
-      await ask('GET', '/things/t1'),
-    ]) {
-      t.notOk('deprecation' in headers || 'sunset' in headers, 'another operation says nothing of it')
-    }
-  },
-)
+  for (const { headers } of [
+    await call('GET', '/merged?color=red'),
+    await call('GET', '/nothing'),
+    await call('GET', '/things/t1'),
+  ]) {
+    t.notOk('deprecation' in headers || 'sunset' in headers, 'other operations have no deprecation headers')
+  }
+})
 
-t.test('the published contract declares the header fields and says it in words', async (t) => {
-  const project = await projectWith(t, { getNumber: `${ending}\nx-successor: getBatch` })
+t.test('the published contract declares the headers and describes the deprecation', async (t) => {
+  const project = await projectWith(t, { getNumber: `${deprecatedLines}\nx-successor: getBatch` })
   await project.generate()
   const { paths } = JSON.parse(await project.read('generated/openapi.json'))
   const operation = paths['/numbers/{number}'].get
@@ -104,34 +114,34 @@ t.test('the published contract declares the header fields and says it in words',
 })
 
 const mistakes: Record<string, [lines: string, says: RegExp]> = {
-  'a sunset of what stays': [
+  'a sunset of an operation that is not deprecated': [
     'x-sunset: 2027-06-30',
     /`x-sunset` is for an operation that is `deprecated: true`/,
   ],
-  'no day of its end': [
+  'a missing sunset': [
     'deprecated: true\nx-deprecated-at: 2026-12-01',
     /since when and until when it answers: `x-sunset`/,
   ],
-  'an end that comes too soon': [
+  'a notice period that is too short': [
     'deprecated: true\nx-deprecated-at: 2026-12-01\nx-sunset: 2027-05-31',
     /it ends 6 months after `x-deprecated-at` at the earliest, on 2027-06-01/,
   ],
-  'a day that is none': [
+  'an invalid date': [
     'deprecated: true\nx-deprecated-at: 2026-12-01\nx-sunset: soon',
     /`x-sunset` is a day such as 2027-06-30/,
   ],
-  'a successor that is not there': [
-    `${ending}\nx-successor: getNothing`,
+  'an unknown successor': [
+    `${deprecatedLines}\nx-successor: getNothing`,
     /there is no operation `getNothing`/,
   ],
-  'a successor that needs more': [
-    `${ending}\nx-successor: getThing`,
+  'a successor with more path parameters': [
+    `${deprecatedLines}\nx-successor: getThing`,
     /the path of `getThing` has `id`, which this one does not/,
   ],
 }
 
 for (const [name, [lines, says]] of Object.entries(mistakes)) {
-  t.test(`${name} is reported where it stands`, async (t) => {
+  t.test(`${name} is reported with its line in the spec`, async (t) => {
     const project = await projectWith(t, { getNumber: lines })
     const failed = await project.generate().then(
       () => '',

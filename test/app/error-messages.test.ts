@@ -1,4 +1,4 @@
-// What a person reads who sent something wrong: what is wanted, in words, and never a regular expression or a list without end.
+// Error messages: they say in words what a value must look like, without regular expressions or long lists.
 import t from 'tap'
 import { eventTypes } from '../../generated/events.ts'
 import { startServer } from '../support/server.ts'
@@ -6,7 +6,7 @@ import { startServer } from '../support/server.ts'
 const server = await startServer(t)
 const { client } = await server.person()
 
-interface Wrong {
+interface InvalidRequest {
   method?: 'PUT' | 'GET'
   path: string
   body?: object
@@ -17,8 +17,9 @@ interface Wrong {
 }
 
 const file = '/storage/files/file_01jd6y8m5qe8btc4y5w1r0n3fz'
-const cases: Record<string, Wrong> = {
-  'a path that leads up': {
+const eventTypeCount = Object.keys(eventTypes).length
+const cases: Record<string, InvalidRequest> = {
+  'a path with ..': {
     method: 'PUT',
     path: file,
     body: { path: '../secrets' },
@@ -26,7 +27,7 @@ const cases: Record<string, Wrong> = {
     constraint: 'pattern',
     says: 'path must be a relative path such as reports/2026, without ., .., \\ or control characters',
   },
-  'a name with a folder': {
+  'a file name with a slash': {
     method: 'PUT',
     path: file,
     body: { name: 'a/b' },
@@ -34,7 +35,7 @@ const cases: Record<string, Wrong> = {
     constraint: 'pattern',
     says: 'name must be a file name other than . and .., without /, \\ or control characters',
   },
-  'a locale that is none': {
+  'an invalid locale': {
     method: 'PUT',
     path: '/user/profile',
     body: { locale: 'English' },
@@ -42,7 +43,7 @@ const cases: Record<string, Wrong> = {
     constraint: 'pattern',
     says: 'locale must be a language tag such as en or pt-BR',
   },
-  'an Idempotency-Key with a blank': {
+  'an Idempotency-Key with a space': {
     path: '/projects',
     body: { name: 'x' },
     headers: { 'idempotency-key': 'two words' },
@@ -50,56 +51,56 @@ const cases: Record<string, Wrong> = {
     constraint: 'pattern',
     says: 'idempotency-key must be printable ASCII characters without spaces',
   },
-  'a model that is none': {
+  'an invalid model': {
     path: '/ai/chat',
     body: { message: 'Hi', model: 'two words' },
     field: 'model',
     constraint: 'pattern',
     says: 'model must be a model id such as extractive-1',
   },
-  'an address that is no web address': {
+  'a URL that is not http or https': {
     path: '/webhooks/endpoints',
     body: { url: 'ftp://example.com', event_types: ['*'] },
     field: 'url',
     constraint: 'pattern',
     says: 'url must be a URL that starts with http:// or https://',
   },
-  'an id of something else': {
+  'an id of another resource': {
     path: '/ai/chat',
     body: { message: 'Hi', session_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' },
     field: 'session_id',
     constraint: 'pattern',
     says: 'session_id must be an id such as cs_01jd6y8m5qe8btc4y5w1r0n3fz',
   },
-  'neither of two': {
+  'neither of two exclusive fields': {
     path: '/ai/chat',
     body: { model: 'extractive-1' },
     field: 'message',
     constraint: 'required',
     says: 'message or messages is required',
   },
-  'both of two': {
+  'both of two exclusive fields': {
     path: '/ai/chat',
     body: { message: 'Hi', messages: [{ role: 'user', content: 'Hi' }] },
     field: 'body',
     constraint: 'oneOf',
     says: 'only one of message and messages can be given',
   },
-  'one of a few values': {
+  'an enum with few values': {
     path: '/ai/chat',
     body: { messages: [{ role: 'boss', content: 'Hi' }] },
     field: 'messages[0].role',
     constraint: 'enum',
     says: 'messages[0].role must be one of system, user, assistant',
   },
-  'one of many values': {
+  'an enum with many values': {
     path: '/webhooks/endpoints',
     body: { url: 'https://example.com', event_types: ['project.create'] },
     field: 'event_types[0]',
     constraint: 'enum',
-    says: `event_types[0] must be one of ${Object.keys(eventTypes).length + 1} values such as project.created, `,
+    says: `event_types[0] must be one of ${eventTypeCount + 1} values such as project.created, `,
   },
-  'one of many scopes': {
+  'an enum with many scopes': {
     path: '/user/api-keys',
     body: { name: 'x', scopes: ['storage:reed'] },
     field: 'scopes[0]',
@@ -116,14 +117,14 @@ for (const [name, { method, path, body, headers = {}, field, constraint, says }]
     } = await client.call(method ?? 'POST', path, { body, headers })
     t.equal(status, 400)
     t.match(error.details, { field, constraint })
-    t.equal(error.details.errors.length, 1, 'and this only')
+    t.equal(error.details.errors.length, 1, 'there is one problem')
     const [{ message }] = error.details.errors
     t.ok(message.startsWith(says), message)
     t.ok(message.length < 160)
   })
 }
 
-t.test('a digest in capitals, in the form and in the header', async (t) => {
+t.test('an uppercase digest is rejected, in the form and in the header', async (t) => {
   const digest = 'A'.repeat(64)
   for (const [field, fields, headers] of [
     ['sha256', { sha256: digest }, {}],

@@ -1,12 +1,12 @@
-// Fifty callers at once: one winner each, no lost update, never a project with no owner.
+// Races of 50 concurrent requests: exactly one succeeds, no update is lost, and every project keeps an owner.
 import t from 'tap'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import type { Reply } from '../support/client.ts'
 
-const racers = 50
+const concurrency = 50
 
 function race(call: (i: number) => Promise<Reply>): Promise<Reply[]> {
-  return Promise.all(Array.from({ length: racers }, (_, i) => call(i)))
+  return Promise.all(Array.from({ length: concurrency }, (_, i) => call(i)))
 }
 
 function tally(replies: Reply[]): Record<string, number> {
@@ -37,18 +37,18 @@ t.test('with 50 racers', async (t) => {
   const server = await startServer(t)
   const { prisma } = server.services.database
 
-  t.test('of 50 owners who all leave at once, one stays', async (t) => {
-    const { id, owners, memberIds } = await projectWithOwners(server, racers)
+  t.test('when 50 owners leave a project at once, one stays', async (t) => {
+    const { id, owners, memberIds } = await projectWithOwners(server, concurrency)
     const replies = await race((i) => owners[i].client.delete(`/projects/${id}/members/${memberIds[i]}`))
-    t.same(tally(replies), { 204: racers - 1, '409 last_owner': 1 })
-    const left = await prisma.member.findMany({ where: { projectId: id } })
-    t.equal(left.length, 1)
+    t.same(tally(replies), { 204: concurrency - 1, '409 last_owner': 1 })
+    const remaining = await prisma.member.findMany({ where: { projectId: id } })
+    t.equal(remaining.length, 1)
     const project = await prisma.project.findUniqueOrThrow({ where: { id } })
-    t.equal(project.ownerId, left[0].userId, 'the project belongs to who stayed')
+    t.equal(project.ownerId, remaining[0].userId, 'the remaining member owns the project')
     t.equal(project.memberCount, 1)
   })
 
-  t.test('of two owners who demote each other at once, one stays owner', async (t) => {
+  t.test('when two owners demote each other at once, one stays owner', async (t) => {
     const { id, owners, memberIds } = await projectWithOwners(server, 2)
     const replies = await race((i) =>
       owners[i % 2].client.put(`/projects/${id}/members/${memberIds[(i + 1) % 2]}`, { role: 'viewer' }),
@@ -60,7 +60,7 @@ t.test('with 50 racers', async (t) => {
     t.equal(await prisma.member.count({ where: { projectId: id, role: 'owner' } }), 1)
   })
 
-  t.test('one user is added once', async (t) => {
+  t.test('a user is added to a project once', async (t) => {
     const owner = await server.person()
     const guest = await server.person()
     const {
@@ -69,7 +69,7 @@ t.test('with 50 racers', async (t) => {
     const replies = await race(() =>
       owner.client.post(`/projects/${id}/members`, { user_id: guest.id, role: 'editor' }),
     )
-    t.same(tally(replies), { 201: 1, '409 member_exists': racers - 1 })
+    t.same(tally(replies), { 201: 1, '409 member_exists': concurrency - 1 })
     t.equal((await prisma.project.findUniqueOrThrow({ where: { id } })).memberCount, 2)
     t.equal(
       (await prisma.projectCount.findFirstOrThrow({ where: { userId: guest.id, status: 'active' } })).count,
@@ -77,7 +77,7 @@ t.test('with 50 racers', async (t) => {
     )
   })
 
-  t.test('one address is invited once', async (t) => {
+  t.test('an email address is invited once', async (t) => {
     const owner = await server.person()
     const {
       body: { id },
@@ -85,62 +85,65 @@ t.test('with 50 racers', async (t) => {
     const replies = await race(() =>
       owner.client.post(`/projects/${id}/members`, { email: 'new@example.com', role: 'editor' }),
     )
-    t.same(tally(replies), { 202: 1, '409 invitation_exists': racers - 1 })
+    t.same(tally(replies), { 202: 1, '409 invitation_exists': concurrency - 1 })
   })
 
-  t.test('one idempotency key has one effect and one answer', async (t) => {
+  t.test('requests with one idempotency key have one effect and one answer', async (t) => {
     const { client, id } = await server.person()
     const headers = { 'idempotency-key': 'race-1' }
     const replies = await race(() => client.post('/projects', { name: 'once' }, { headers }))
-    const made = replies.filter((r) => r.status === 201)
-    t.ok(made.length >= 1)
-    t.equal(new Set(made.map((r) => r.text)).size, 1, 'every success is the same to the letter')
-    t.equal(made.filter((r) => r.headers.get('idempotent-replayed') === null).length, 1)
+    const created = replies.filter((r) => r.status === 201)
+    t.ok(created.length >= 1)
+    t.equal(new Set(created.map((r) => r.text)).size, 1, 'all successful answers are identical')
+    t.equal(created.filter((r) => r.headers.get('idempotent-replayed') === null).length, 1)
     t.ok(
       replies.every((r) => r.status === 201 || r.body.error.details.constraint === 'in_progress'),
       JSON.stringify(tally(replies)),
     )
     t.equal(await prisma.project.count({ where: { ownerId: id } }), 1)
     const again = await client.post('/projects', { name: 'once' }, { headers })
-    t.equal(again.text, made[0].text)
+    t.equal(again.text, created[0].text)
     t.equal(again.headers.get('idempotent-replayed'), 'true')
   })
 
-  t.test('one If-Match lets one change through', async (t) => {
+  t.test('of concurrent updates with the same If-Match, one succeeds', async (t) => {
     const { client } = await server.person()
-    const made = await client.post('/projects', { name: 'v0' })
-    const etag = made.headers.get('etag')!
+    const created = await client.post('/projects', { name: 'v0' })
+    const etag = created.headers.get('etag')!
     const replies = await race((i) =>
-      client.put(`/projects/${made.body.id}`, { name: `v${i}` }, { headers: { 'if-match': etag } }),
+      client.put(`/projects/${created.body.id}`, { name: `v${i}` }, { headers: { 'if-match': etag } }),
     )
-    t.same(tally(replies), { 200: 1, '412 etag': racers - 1 })
-    const { body } = await client.get(`/projects/${made.body.id}`)
+    t.same(tally(replies), { 200: 1, '412 etag': concurrency - 1 })
+    const { body } = await client.get(`/projects/${created.body.id}`)
     t.equal(body.version, 2)
     t.equal(body.name, replies.find((r) => r.status === 200)!.body.name)
   })
 
-  t.test('changes without If-Match are each kept', async (t) => {
+  t.test('concurrent updates without If-Match all take effect', async (t) => {
     const { client } = await server.person()
-    const made = await client.post('/projects', { name: 'v0' })
+    const created = await client.post('/projects', { name: 'v0' })
     const replies = await race((i) =>
-      client.put(`/projects/${made.body.id}`, i % 2 === 0 ? { description: `d${i}` } : { category: `c${i}` }),
+      client.put(
+        `/projects/${created.body.id}`,
+        i % 2 === 0 ? { description: `d${i}` } : { category: `c${i}` },
+      ),
     )
-    t.same(tally(replies), { 200: racers })
-    t.equal((await client.get(`/projects/${made.body.id}`)).body.version, racers + 1)
+    t.same(tally(replies), { 200: concurrency })
+    t.equal((await client.get(`/projects/${created.body.id}`)).body.version, concurrency + 1)
   })
 
-  t.test('one project is archived once', async (t) => {
+  t.test('a project is archived once', async (t) => {
     const { client } = await server.person()
     const {
       body: { id },
     } = await client.post('/projects', { name: 'a' })
     t.same(tally(await race(() => client.post(`/projects/${id}/archive`))), {
       200: 1,
-      '409 archived': racers - 1,
+      '409 archived': concurrency - 1,
     })
   })
 
-  t.test('of all admins who delete each other at once, one stays', async (t) => {
+  t.test('when all admins delete each other at once, one stays', async (t) => {
     const admins = [
       server.admin,
       ...(await Promise.all(Array.from({ length: 9 }, () => server.person({ role: 'admin' })))),

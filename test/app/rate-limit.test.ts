@@ -1,4 +1,4 @@
-// Rate limits: by policy and key, by address before a key is known, in memory and in Redis.
+// Rate limits: per policy and key, per IP address without a valid key; stored in memory or in Redis.
 import t from 'tap'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
@@ -8,7 +8,7 @@ t.test('in memory', async (t) => {
     env: { RATE_LIMIT_DEFAULT: '5', RATE_LIMIT_WRITE: '2', RATE_LIMIT_ADDRESS: '3' },
   })
 
-  t.test('each policy counts by itself, and says so in its headers', async (t) => {
+  t.test('each policy has its own limit and reports it in the headers', async (t) => {
     const { client } = await server.person()
     const first = await client.get('/projects')
     t.equal(first.headers.get('ratelimit-policy'), '"default";q=5;w=60')
@@ -19,17 +19,17 @@ t.test('in memory', async (t) => {
     t.equal(refused.body.error.code, 'RATE_LIMITED')
     t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/)
     t.match(refused.headers.get('ratelimit'), /^"default";r=0;/)
-    t.equal((await client.post('/projects', { name: 'writes count apart' })).status, 201)
-    t.equal((await client.post('/projects', { name: '' })).status, 400, 'a refused request counts too')
+    t.equal((await client.post('/projects', { name: 'a write' })).status, 201)
+    t.equal((await client.post('/projects', { name: '' })).status, 400, 'a rejected request counts')
     t.equal((await client.post('/projects', { name: 'x' })).status, 429)
   })
 
-  t.test("one key does not use up another's", async (t) => {
+  t.test('each key has its own limit', async (t) => {
     const { client } = await server.person()
     t.equal((await client.get('/projects')).status, 200)
   })
 
-  t.test('without a valid key the address counts, whatever X-Forwarded-For claims', async (t) => {
+  t.test('a request without a valid key counts for its IP address; X-Forwarded-For is ignored', async (t) => {
     const stranger = createClient(server.url, null)
     const statuses: number[] = []
     for (let i = 0; i < 1000; i++) {
@@ -41,11 +41,11 @@ t.test('in memory', async (t) => {
     t.same(statuses.slice(0, 3), [401, 401, 401])
     t.ok(statuses.slice(3).every((status) => status === 429))
     const { client } = await server.person()
-    t.equal((await client.get('/projects')).status, 200, 'a valid key from the same address goes on')
+    t.equal((await client.get('/projects')).status, 200, 'a valid key from the same address still works')
   })
 })
 
-t.test('behind a trusted proxy the forwarded address counts', async (t) => {
+t.test('behind a trusted proxy, requests count for the forwarded address', async (t) => {
   const server = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '1', TRUST_PROXY: '127.0.0.1' } })
   const stranger = createClient(server.url, null)
   t.equal((await stranger.get('/projects', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status, 401)
@@ -54,11 +54,11 @@ t.test('behind a trusted proxy the forwarded address counts', async (t) => {
   t.equal(
     (await stranger.get('/projects', { headers: { 'x-forwarded-for': '::ffff:192.0.2.2' } })).status,
     429,
-    'however it is written',
+    'in any notation of the address',
   )
 })
 
-t.test('a network of IPv6 counts as one', async (t) => {
+t.test('all addresses of an IPv6 network share one limit', async (t) => {
   const server = await startServer(t, {
     env: { RATE_LIMIT_ADDRESS: '1', RATE_LIMIT_DEFAULT: '1', TRUST_PROXY: '127.0.0.1' },
   })
@@ -80,7 +80,7 @@ t.test('in Redis', { skip: redisUrl === undefined ? 'redis-server is not install
   const second = await startServer(t, { env, databaseUrl: first.databaseUrl })
   const { key } = await first.person()
 
-  t.test('two instances count together, exactly', async (t) => {
+  t.test('two instances share exact limits', async (t) => {
     const clients = [createClient(first.url, key), createClient(second.url, key)]
     const replies = await Promise.all(Array.from({ length: 40 }, (_, i) => clients[i % 2].get('/projects')))
     t.equal(replies.filter((r) => r.status === 200).length, 10)
@@ -88,7 +88,7 @@ t.test('in Redis', { skip: redisUrl === undefined ? 'redis-server is not install
   })
 })
 
-t.test('with Redis out of reach each instance counts for itself', async (t) => {
+t.test('each instance counts by itself while Redis is unreachable', async (t) => {
   const server = await startServer(t, { env: { RATE_LIMIT_DEFAULT: '2', REDIS_URL: 'redis://127.0.0.1:1' } })
   const { client } = await server.person()
   t.equal((await client.get('/projects')).status, 200)

@@ -1,11 +1,11 @@
-// What never leaves: secrets in logs and errors, the inside in a SERVER_ERROR, a row's columns in an answer.
+// Secrets: logs and errors contain none, a SERVER_ERROR has no details, and responses only declared fields.
 import t from 'tap'
 import { handlers } from '../../generated/routes.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 import { upload, uploadFile } from '../support/storage.ts'
 
-t.test('no secret, body, address or header stands in the log', async (t) => {
+t.test('the log contains no secrets, bodies, query strings or headers', async (t) => {
   const server = await startServer(t, { env: { LOG_LEVEL: 'trace' } })
   const { client, key, email } = await server.person()
   const canary = 'canary-7f3a'
@@ -30,7 +30,7 @@ t.test('no secret, body, address or header stands in the log', async (t) => {
   for (const secret of [canary, key, made.body.key, email]) t.notOk(log.includes(secret), secret)
 })
 
-t.test('a database that fails is logged without what it was given', async (t) => {
+t.test('a database error is logged without the values of the statement', async (t) => {
   const server = await startServer(t)
   const { client, id } = await server.person()
   const canary = 'canary-51c2'
@@ -52,7 +52,7 @@ t.test('a database that fails is logged without what it was given', async (t) =>
     t.notOk(JSON.stringify(failures.map(({ err }) => err)).includes(secret), secret)
 })
 
-t.test('a line break in X-Request-ID makes no line of the log', async (t) => {
+t.test('an X-Request-ID cannot inject a line into the log', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
   const before = server.logs.length
@@ -64,7 +64,7 @@ t.test('a line break in X-Request-ID makes no line of the log', async (t) => {
   t.equal(JSON.parse(server.logs.at(-1)!).request_id, 'my {"id": 1}')
 })
 
-t.test('what is unforeseen is a SERVER_ERROR that says nothing, and the log has it all', async (t) => {
+t.test('an unexpected error is answered without details, and the log has all of them', async (t) => {
   const server = await startServer(t, {
     handlers: {
       ...handlers,
@@ -83,7 +83,7 @@ t.test('what is unforeseen is a SERVER_ERROR that says nothing, and the log has 
   t.match(line.err, { message: /hunter2/, stack: /secrets\.test/ })
 })
 
-t.test('an undeclared field of a row is left out in production', async (t) => {
+t.test('an undeclared field is removed from the response in production', async (t) => {
   const leak = {
     ...handlers,
     async getProfile(request: any, services: any) {
@@ -101,6 +101,6 @@ t.test('an undeclared field of a row is left out in production', async (t) => {
   t.equal(
     (await (await strict.person()).client.get('/user/profile')).status,
     500,
-    'and is an error under VALIDATE_RESPONSES',
+    'an undeclared field is a 500 with VALIDATE_RESPONSES',
   )
 })

@@ -1,4 +1,4 @@
-// Settings: what they turn on (CORS, metrics), their errors and their documentation.
+// Settings: CORS and metrics are off by default, and an invalid setting is reported by name.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -23,7 +23,7 @@ t.test('CORS is off by default and never reflects an origin', async (t) => {
   }
 })
 
-t.test('CORS allows the origins in CORS_ORIGINS only', async (t) => {
+t.test('CORS_ORIGINS allows only the listed origins', async (t) => {
   const server = await startServer(t, {
     env: { CORS_ORIGINS: 'https://app.example.com, https://b.example.com' },
   })
@@ -47,7 +47,7 @@ t.test('CORS allows the origins in CORS_ORIGINS only', async (t) => {
   )
 })
 
-t.test('metrics are served with METRICS=true only', async (t) => {
+t.test('metrics are served only with METRICS=true', async (t) => {
   t.equal((await fetch(`${(await startServer(t)).url}/metrics`)).status, 404)
   const server = await startServer(t, { env: { METRICS: 'true' } })
   await (await server.person()).client.get('/projects')
@@ -58,7 +58,7 @@ t.test('metrics are served with METRICS=true only', async (t) => {
 
 const stripe = { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }
 
-t.test('the error for an invalid setting names the variable and does not repeat secrets', async (t) => {
+t.test('an invalid setting is reported by name, without its value if that is secret', async (t) => {
   const cases: Array<[Record<string, string>, RegExp]> = [
     [{ PORT: '70000' }, /^PORT must be a whole number from 0 to 65535/],
     [{ PORT: '-1' }, /^PORT/],
@@ -99,15 +99,15 @@ t.test('the error for an invalid setting names the variable and does not repeat 
   }
 })
 
-t.test('.env.example has exactly the variables that the code reads', async (t) => {
+t.test('.env.example lists exactly the settings that the code reads', async (t) => {
   const root = join(import.meta.dirname, '../..')
   const documented = new Set(
     [...readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#?\s?([A-Z][A-Z0-9_]+)=/gm)].map(
       (m) => m[1],
     ),
   )
-  const read = new Set<string>()
-  // S3 and Stripe variables are read only when they are selected.
+  const readSettings = new Set<string>()
+  // Some settings are read only when others are set.
   const settings: Array<Record<string, string>> = [
     { BOOTSTRAP_API_KEY: newSecret('live') },
     { STORAGE: 's3', S3_BUCKET: 'files' },
@@ -117,13 +117,13 @@ t.test('.env.example has exactly the variables that the code reads', async (t) =
     readConfig(
       new Proxy(env, {
         get(target, name: string) {
-          read.add(name)
+          readSettings.add(name)
           return target[name]
         },
       }),
     )
   }
-  t.same([...documented].sort(), [...read].sort())
+  t.same([...documented].sort(), [...readSettings].sort())
 })
 
 t.test('.env.example and docs/configuration.md match the table of settings', async (t) => {

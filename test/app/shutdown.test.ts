@@ -1,15 +1,15 @@
-// An orderly stop: no accepted request is cut, and the process is gone within its time.
+// Graceful shutdown: accepted requests complete, and the process exits in time.
 import { connect } from 'node:net'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
 import { openStream } from '../support/event-stream.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
 
-t.test('SIGTERM under load cuts no accepted request', async (t) => {
+t.test('SIGTERM under load interrupts no accepted request', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
   const server = await spawnServer(t, { DATABASE_URL: databaseUrl })
   const acknowledged: string[] = []
-  const cut: string[] = []
+  const failed: string[] = []
   let stopped = false
   const worker = async (): Promise<void> => {
     while (true) {
@@ -21,12 +21,12 @@ t.test('SIGTERM under load cuts no accepted request', async (t) => {
         })
         const body = (await response.json()) as any
         if (response.status === 201) acknowledged.push(body.id)
-        else cut.push(`${response.status}`)
+        else failed.push(`${response.status}`)
       } catch (error) {
         const code = ((error as Error).cause as NodeJS.ErrnoException)?.code
-        // A connection that the server no longer takes is no accepted request.
+        // After SIGTERM, refused and closed connections carry no accepted request.
         if (stopped && (code === 'ECONNREFUSED' || code === 'UND_ERR_SOCKET' || code === 'ECONNRESET')) return
-        cut.push(String(code))
+        failed.push(String(code))
         return
       }
     }
@@ -34,23 +34,23 @@ t.test('SIGTERM under load cuts no accepted request', async (t) => {
   const workers = Array.from({ length: 16 }, worker)
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   stopped = true
-  const began = Date.now()
-  const ended = await server.end('SIGTERM')
+  const startedAt = Date.now()
+  const exit = await server.end('SIGTERM')
   await Promise.all(workers)
-  t.same(ended, { code: 0, signal: null })
-  t.comment(`out after ${Date.now() - began} ms`)
-  t.ok(Date.now() - began < 10_000, 'out within 10 s')
-  t.same(cut, [])
+  t.same(exit, { code: 0, signal: null })
+  t.comment(`exited after ${Date.now() - startedAt} ms`)
+  t.ok(Date.now() - startedAt < 10_000, 'the process exits within 10 s')
+  t.same(failed, [])
   t.ok(acknowledged.length > 0)
 
-  const again = await spawnServer(t, { DATABASE_URL: databaseUrl })
-  const list = await fetch(`${again.url}/v1/projects?limit=1`, {
+  const restarted = await spawnServer(t, { DATABASE_URL: databaseUrl })
+  const list = await fetch(`${restarted.url}/v1/projects?limit=1`, {
     headers: { authorization: `Bearer ${bootstrapKey}` },
   })
   t.ok(((await list.json()) as any).pagination.total >= acknowledged.length)
 })
 
-t.test('a client that holds its connection does not hold up the stop', async (t) => {
+t.test('an incomplete request does not delay the shutdown', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
   const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_TIMEOUT: '1' })
   const { port } = new URL(server.url)
@@ -61,22 +61,29 @@ t.test('a client that holds its connection does not hold up the stop', async (t)
   })
   await new Promise<void>((resolve) =>
     socket.write(
-      'POST /v1/projects HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{',
+      [
+        'POST /v1/projects HTTP/1.1',
+        'host: x',
+        'content-type: application/json',
+        'content-length: 100',
+        '',
+        '{',
+      ].join('\r\n'),
       () => resolve(),
     ),
   )
-  const ended = await server.end('SIGTERM')
-  t.same(ended, { code: 0, signal: null })
+  const exit = await server.end('SIGTERM')
+  t.same(exit, { code: 0, signal: null })
 })
 
-t.test('a stream on a connection that is kept ends with a word and does not hold up the stop', async (t) => {
+t.test('an event stream ends with an event and does not delay the shutdown', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
   const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_TIMEOUT: '60' })
   const stream = await openStream(server.url, bootstrapKey)
   t.equal(stream.status, 200)
-  const began = Date.now()
-  const over = server.end('SIGTERM')
+  const startedAt = Date.now()
+  const exit = server.end('SIGTERM')
   t.match(await stream.next(), { event: 'end', data: { reason: 'shutdown' } })
-  t.same(await over, { code: 0, signal: null })
-  t.ok(Date.now() - began < 30_000, 'long before the deadline')
+  t.same(await exit, { code: 0, signal: null })
+  t.ok(Date.now() - startedAt < 30_000, 'the process exits long before its shutdown timeout')
 })

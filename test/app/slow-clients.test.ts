@@ -1,17 +1,17 @@
-// Clients that dribble: each is cut off with 408 in its time, and nobody else waits for them.
+// Slow clients: each gets 408 after the timeout, and other clients are served meanwhile.
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const dribblers = 500
+const slowClients = 500
 
-t.test('500 dribbling sockets', async (t) => {
+t.test('500 slow clients are cut off with 408 and do not delay other requests', async (t) => {
   const server = await startServer(t, { env: { REQUEST_TIMEOUT: '2' } })
   const { client, key } = await server.person()
   const { port } = new URL(server.url)
   const sockets: Array<{ socket: Socket; answer: string; closed: boolean }> = []
-  for (let i = 0; i < dribblers; i++) {
+  for (let i = 0; i < slowClients; i++) {
     const socket = connect(Number(port), '127.0.0.1')
     const state = { socket, answer: '', closed: false }
     sockets.push(state)
@@ -22,35 +22,44 @@ t.test('500 dribbling sockets', async (t) => {
       state.closed = true
     })
     socket.on('error', () => {})
-    // Half of them never finish their head, half never their body.
+    // Half of the clients never finish their headers, half never their body.
     socket.write(
       i % 2 === 0
         ? 'GET /v1/projects HTTP/1.1\r\nhost: x\r\nx-slow: '
-        : `POST /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{`,
+        : [
+            'POST /v1/projects HTTP/1.1',
+            'host: x',
+            `authorization: Bearer ${key}`,
+            'content-type: application/json',
+            'content-length: 1000',
+            '',
+            '{',
+          ].join('\r\n'),
     )
   }
-  const dribble = setInterval(() => {
+  const sendSlowly = setInterval(() => {
     for (const { socket, closed } of sockets) if (!closed) socket.write(' ')
   }, 300)
   t.teardown(() => {
-    clearInterval(dribble)
+    clearInterval(sendSlowly)
     for (const { socket } of sockets) socket.destroy()
   })
 
   for (let i = 0; i < 20; i++) t.equal((await client.post('/projects', { name: 'meanwhile' })).status, 201)
-  await waitUntil(() => sockets.every(({ closed }) => closed), 'all dribblers to be cut off')
+  await waitUntil(() => sockets.every(({ closed }) => closed), 'all slow clients to be cut off')
   const answered = sockets.filter(
     ({ answer }) => answer.includes('HTTP/1.1 408') && answer.includes('"code":"REQUEST_TIMEOUT"'),
   )
   t.equal(
     answered.length,
-    dribblers,
-    `${answered.length} were told 408; another answer was: ${sockets.find((s) => !s.answer.includes('408'))?.answer}`,
+    slowClients,
+    `${answered.length} got 408; another answer was: ` +
+      sockets.find((s) => !s.answer.includes('408'))?.answer,
   )
   t.equal((await client.get('/projects')).body.pagination.total, 20)
 })
 
-t.test('what is no HTTP, or too much of it, is answered in the one shape', async (t) => {
+t.test('malformed or oversized HTTP is answered in the common error shape', async (t) => {
   const server = await startServer(t)
   const { port } = new URL(server.url)
   const send = async (text: string): Promise<string> =>
@@ -75,17 +84,18 @@ t.test('what is no HTTP, or too much of it, is answered in the one shape', async
   )
 })
 
-t.test('a body that does not come to its end', async (t) => {
+t.test('a request whose body never completes is answered and its connection closed', async (t) => {
   const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1' } })
   const { client, key } = await server.person()
   const { port } = new URL(server.url)
+  const withKey = `host: x\r\nauthorization: Bearer ${key}\r\n`
   const requests = {
-    'refused with 401': 'POST /v1/projects HTTP/1.1\r\nhost: x\r\n',
-    'refused with 404': 'POST /v1/nothing HTTP/1.1\r\nhost: x\r\n',
-    'refused with 400': 'POST /v1/projects/%zz HTTP/1.1\r\nhost: x\r\n',
-    'refused with 415': `POST /v1/storage/upload HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
-    'read by nobody, answered': `GET /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
-    'read by nobody, beside a stream': `GET /v1/events/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`,
+    'rejected with 401': 'POST /v1/projects HTTP/1.1\r\nhost: x\r\n',
+    'rejected with 404': 'POST /v1/nothing HTTP/1.1\r\nhost: x\r\n',
+    'rejected with 400': 'POST /v1/projects/%zz HTTP/1.1\r\nhost: x\r\n',
+    'rejected with 415': `POST /v1/storage/upload HTTP/1.1\r\n${withKey}`,
+    'answered without reading the body': `GET /v1/projects HTTP/1.1\r\n${withKey}`,
+    'answered with a stream, without reading the body': `GET /v1/events/stream HTTP/1.1\r\n${withKey}`,
   }
   const sockets = Object.entries(requests).map(([what, head]) => {
     const state = { what, socket: connect(Number(port), '127.0.0.1'), answer: '', closed: false }
@@ -99,16 +109,16 @@ t.test('a body that does not come to its end', async (t) => {
     state.socket.write(`${head}content-type: application/json\r\ncontent-length: 1000\r\n\r\n{`)
     return state
   })
-  const dribble = setInterval(() => {
+  const sendSlowly = setInterval(() => {
     for (const { socket, closed } of sockets) if (!closed) socket.write(' ')
   }, 100)
   t.teardown(() => {
-    clearInterval(dribble)
+    clearInterval(sendSlowly)
     for (const { socket } of sockets) socket.destroy()
   })
   for (const state of sockets) {
-    await waitUntil(() => state.closed, `the end of the connection that was ${state.what}`)
+    await waitUntil(() => state.closed, `the connection to close: ${state.what}`)
     t.match(state.answer, /^HTTP\/1\.1 (200|40[0145]|415) /, state.what)
   }
-  t.equal((await client.get('/projects')).status, 200, 'nobody else notices')
+  t.equal((await client.get('/projects')).status, 200, 'other requests are served')
 })

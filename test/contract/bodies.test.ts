@@ -1,16 +1,16 @@
-// What is wrong with a body is said in full: every problem at once, by field, constraint and location.
+// Invalid bodies: the answer lists every problem at once, each with its field, constraint and location.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import {
-  askFor,
-  contentOf,
+  requestFor,
+  encodedBody,
   send,
   withBody,
   withFields,
   withForm,
   withJson,
 } from '../support/operation-fixtures.ts'
-import type { Ask } from '../support/operation-fixture.ts'
+import type { OperationRequest } from '../support/operation-fixture.ts'
 import { createDump } from '../support/db-fixtures.ts'
 import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
@@ -25,13 +25,13 @@ interface Problem {
 const server = await startServer(t)
 const dump = await createDump(t, server)
 const problemsOf = async (
-  ask: Ask,
+  request: OperationRequest,
   init = {},
 ): Promise<{ status: number; details: { field: string; constraint: string; errors: Problem[] } }> => {
-  const { status, body } = await send(ask, init)
+  const { status, body } = await send(request, init)
   return { status, details: body.error?.details ?? { errors: [] } }
 }
-/** What a form can say that is wrong for a field: nothing in it has a type but text. */
+/** A value that is wrong for the field even in a form, where every value is text. */
 const wrongText = (schema: Schema): unknown =>
   allows(schema, 'object') ? 7 : allows(schema, 'array') ? [''] : schema.pattern === '\\S' ? ' ' : '\u0001'
 const without = (body: Record<string, unknown>, name: string) =>
@@ -39,12 +39,12 @@ const without = (body: Record<string, unknown>, name: string) =>
 
 for (const { id, body: declared, form } of withBody) {
   const name = declared!.contentTypes.length > 1 && form ? `${id} as a form` : id
-  t.test(`${name} says what its body lacks`, async (t) => {
-    const ask = await askFor(server, id, { form })
+  t.test(`${name} reports missing and blank fields`, async (t) => {
+    const request = await requestFor(server, id, { form })
     const { properties = {}, required = [] } = bodyOf(id, { form })
     const before = await dump()
     for (const name of required) {
-      const { status, details } = await problemsOf({ ...ask, body: without(ask.body!, name) })
+      const { status, details } = await problemsOf({ ...request, body: without(request.body!, name) })
       t.equal(status, 400, `no ${name}`)
       t.match(
         details,
@@ -65,22 +65,22 @@ for (const { id, body: declared, form } of withBody) {
       )
         continue
       for (const value of ['', ' ', '\t \n', '\u00a0\u3000']) {
-        const { status, details } = await problemsOf({ ...ask, body: { ...ask.body, [name]: value } })
+        const { status, details } = await problemsOf({ ...request, body: { ...request.body, [name]: value } })
         t.equal(status, 400, `${name} ${JSON.stringify(value)}`)
         t.match(details, { field: name, constraint: 'required' }, `${name} ${JSON.stringify(value)}`)
         t.equal(details.errors.length, 1, `${name} ${JSON.stringify(value)} is one problem`)
       }
     }
     if (declared!.required) {
-      const { status, details } = await problemsOf({ ...ask, body: undefined })
+      const { status, details } = await problemsOf({ ...request, body: undefined })
       t.equal(status, 400, 'no body at all')
       t.match(details, { field: 'body', constraint: 'required' })
     }
-    t.same(await dump(), before, 'nothing is written')
+    t.same(await dump(), before, 'nothing is written to the database')
   })
 
-  t.test(`${name} names all problems at once`, async (t) => {
-    const ask = await askFor(server, id, { form })
+  t.test(`${name} reports all problems at once`, async (t) => {
+    const request = await requestFor(server, id, { form })
     const { properties = {} } = bodyOf(id, { form })
     const fields = Object.entries(properties).filter(([, schema]) => !isFile(schema))
     const typed = !form && !withFields.some((info) => info.id === id)
@@ -92,7 +92,7 @@ for (const { id, body: declared, form } of withBody) {
     )
     const before = await dump()
     const { status, details } = await problemsOf(
-      { ...ask, body: { ...(form && ask.body), ...wrong, surprise: 1 }, query: { unasked: '1' } },
+      { ...request, body: { ...(form && request.body), ...wrong, surprise: 1 }, query: { unasked: '1' } },
       { headers: { 'idempotency-key': 'two words', 'if-match': '' } },
     )
     t.equal(status, 400)
@@ -105,7 +105,7 @@ for (const { id, body: declared, form } of withBody) {
             (!typed || e.constraint === 'type') &&
             e.location === 'body',
         ),
-        `${name} is wrong`,
+        `${name} is reported`,
       )
     t.ok(
       errors.some(
@@ -122,28 +122,28 @@ for (const { id, body: declared, form } of withBody) {
     t.equal(
       errors.filter((e) => e.location === 'header').length,
       operations[id].validators.header === undefined ? 0 : 1,
-      'and a bad header',
+      'an invalid header',
     )
     t.match(
       details,
       { field: errors[0].field, constraint: errors[0].constraint },
-      'the first problem stands in front',
+      'details.field is that of the first problem',
     )
     for (const problem of errors) {
       t.same(Object.keys(problem).sort(), ['constraint', 'field', 'location', 'message'])
       t.ok(problem.message.length > 0)
     }
     const places = errors.map(({ field, constraint, location }) => `${location} ${field} ${constraint}`)
-    t.equal(new Set(places).size, places.length, 'none twice')
-    t.same(await dump(), before, 'nothing is written')
+    t.equal(new Set(places).size, places.length, 'no problem is reported twice')
+    t.same(await dump(), before, 'nothing is written to the database')
   })
 
   if (!form && withJson.some((info) => info.id === id))
-    t.test(`${id} takes an object and nothing else`, async (t) => {
-      const ask = await askFor(server, id, { form })
+    t.test(`${id} accepts only an object`, async (t) => {
+      const request = await requestFor(server, id, { form })
       const before = await dump()
       for (const raw of ['null', '[]', '[{}]', '"text"', '0', 'true', '""']) {
-        const { status, details } = await problemsOf(ask, {
+        const { status, details } = await problemsOf(request, {
           raw,
           headers: { 'content-type': 'application/json' },
         })
@@ -154,39 +154,39 @@ for (const { id, body: declared, form } of withBody) {
           raw,
         )
       }
-      t.same(await dump(), before, 'nothing is written')
+      t.same(await dump(), before, 'nothing is written to the database')
     })
 }
 
 for (const { id, body: declared } of withForm) {
-  t.test(`${id} takes its file as a file, once and last`, async (t) => {
-    const ask = await askFor(server, id, { form: true })
+  t.test(`${id} accepts exactly one file, as the last part of the form`, async (t) => {
+    const request = await requestFor(server, id, { form: true })
     const { file } = declared!.form!
     const before = await dump()
     t.match(
-      await problemsOf({ ...ask, body: { ...ask.body, [file]: 'text' } }),
+      await problemsOf({ ...request, body: { ...request.body, [file]: 'text' } }),
       { status: 400, details: { field: file, constraint: 'file' } },
-      'no file but a field',
+      'a text field in place of the file',
     )
-    const { raw, type } = contentOf(ask)!
+    const { raw, type } = encodedBody(request)!
     const boundary = type.split('boundary=')[1]
     const text = Buffer.from(raw as Uint8Array).toString('latin1')
     const end = text.lastIndexOf(`--${boundary}--`)
-    const refuses = async (what: string, more: string, field: string, constraint: string) => {
-      const { status, details } = await problemsOf(ask, {
+    const assertRejected = async (what: string, more: string, field: string, constraint: string) => {
+      const { status, details } = await problemsOf(request, {
         raw: new Uint8Array(Buffer.from(`${text.slice(0, end)}${more}--${boundary}--\r\n`, 'latin1')),
         headers: { 'content-type': type },
       })
       t.equal(status, 400, what)
       t.match(details, { field, constraint }, what)
     }
-    await refuses(
+    await assertRejected(
       'a second file',
       `--${boundary}\r\ncontent-disposition: form-data; name="${file}"; filename="second.txt"\r\n\r\nx\r\n`,
       file,
       'order',
     )
-    await refuses(
+    await assertRejected(
       'a field after the file',
       `--${boundary}\r\ncontent-disposition: form-data; name="late"\r\n\r\nx\r\n`,
       'late',
@@ -194,27 +194,27 @@ for (const { id, body: declared } of withForm) {
     )
     for (const [what, cut] of [
       ['nothing', ''],
-      ['half of it', text.slice(0, end / 2)],
-      ['no end', text.slice(0, end)],
-      ['no form', 'x'.repeat(100)],
+      ['the first half', text.slice(0, end / 2)],
+      ['no closing boundary', text.slice(0, end)],
+      ['not a form', 'x'.repeat(100)],
     ]) {
-      const { status } = await problemsOf(ask, {
+      const { status } = await problemsOf(request, {
         raw: new Uint8Array(Buffer.from(cut, 'latin1')),
         headers: { 'content-type': type },
       })
       t.equal(status, 400, what)
     }
     t.equal(
-      (await problemsOf(ask, { raw, headers: { 'content-type': 'multipart/form-data' } })).status,
+      (await problemsOf(request, { raw, headers: { 'content-type': 'multipart/form-data' } })).status,
       400,
       'no boundary',
     )
-    t.same(await dump(), before, 'nothing is written')
-    t.ok((await send(ask)).status < 300, 'and without the faults it is taken')
+    t.same(await dump(), before, 'nothing is written to the database')
+    t.ok((await send(request)).status < 300, 'the same form without mistakes is accepted')
   })
 }
 
-t.test('a malformed id is 400 with its name and the location path', async (t) => {
+t.test('a malformed id is answered with 400, its name and the location path', async (t) => {
   const person = await server.person()
   for (const id of [
     'prj_',

@@ -1,38 +1,38 @@
-// ETags: a read that is still fresh costs no body, and a write that has not seen the latest changes nothing.
+// Conditional requests: If-None-Match saves the body of a read, If-Match rejects a write to an old version.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { paymentsNow } from '../../services/payments/clock.ts'
-import { askFor, infos, pathOf, send, successOf } from '../support/operation-fixtures.ts'
+import { requestFor, operationInfos, pathOf, send, successStatus } from '../support/operation-fixtures.ts'
 import { createClient } from '../support/client.ts'
-import { createDump, insertedDocument } from '../support/db-fixtures.ts'
+import { createDump, createDocument } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
 const dump = await createDump(t, server)
-const unseen = '"AAAAAAAAAAAAAAAAAAAAAAAAAAA"'
+const otherEtag = '"AAAAAAAAAAAAAAAAAAAAAAAAAAA"'
 
-for (const { id, ifMatch } of infos.filter((info) => info.ifMatch !== null)) {
-  const made = async () => {
-    const ask = await askFor(server, id)
-    const read = async () => await send({ ...ask, id: ifMatch as OperationId, body: undefined })
-    return { ask, read, etag: (await read()).headers.get('etag')! }
+for (const { id, ifMatch } of operationInfos.filter((info) => info.ifMatch !== null)) {
+  const prepare = async () => {
+    const request = await requestFor(server, id)
+    const read = async () => await send({ ...request, id: ifMatch as OperationId, body: undefined })
+    return { request, read, etag: (await read()).headers.get('etag')! }
   }
 
-  t.test(`${id} refuses an If-Match that is not the resource's`, async (t) => {
-    const { ask, read, etag } = await made()
+  t.test(`${id} rejects an If-Match that does not match the ETag`, async (t) => {
+    const { request, read, etag } = await prepare()
     const before = await dump()
     for (const value of [
-      unseen,
+      otherEtag,
       `W/${etag}`,
-      `${unseen}, W/${etag}`,
+      `${otherEtag}, W/${etag}`,
       etag.replaceAll('"', ''),
       `"${etag}"`,
-      etag.toLowerCase() === etag ? unseen : etag.toLowerCase(),
+      etag.toLowerCase() === etag ? otherEtag : etag.toLowerCase(),
       '"*"',
       'nothing',
     ]) {
-      const reply = await send(ask, { headers: { 'if-match': value } })
+      const reply = await send(request, { headers: { 'if-match': value } })
       t.equal(reply.status, 412, value)
       t.match(
         reply.body.error,
@@ -44,72 +44,78 @@ for (const { id, ifMatch } of infos.filter((info) => info.ifMatch !== null)) {
     t.equal((await read()).headers.get('etag'), etag)
   })
 
-  t.test(`${id} takes an If-Match that is the resource's`, async (t) => {
+  t.test(`${id} accepts an If-Match that matches the ETag`, async (t) => {
     for (const value of [
       (etag: string) => etag,
       () => '*',
-      (etag: string) => `${unseen}, ${etag}`,
-      (etag: string) => `W/${unseen},${etag}`,
+      (etag: string) => `${otherEtag}, ${etag}`,
+      (etag: string) => `W/${otherEtag},${etag}`,
     ]) {
-      const { ask, read, etag } = await made()
-      const reply = await send(ask, { headers: { 'if-match': value(etag) } })
-      t.equal(reply.status, successOf(id), `${value(etag)} ${reply.text.slice(0, 200)}`)
+      const { request, read, etag } = await prepare()
+      const reply = await send(request, { headers: { 'if-match': value(etag) } })
+      t.equal(reply.status, successStatus(id), `${value(etag)} ${reply.text.slice(0, 200)}`)
       if (reply.status !== 200) continue
-      t.not(reply.headers.get('etag'), etag, 'the ETag is another')
-      t.equal(reply.headers.get('etag'), (await read()).headers.get('etag'), 'and the one that a read gives')
-      t.equal((await send(ask, { headers: { 'if-match': etag } })).status, 412, 'the old one is stale')
+      t.not(reply.headers.get('etag'), etag, 'the ETag changes')
+      t.equal(reply.headers.get('etag'), (await read()).headers.get('etag'), 'a read returns the new ETag')
+      t.equal(
+        (await send(request, { headers: { 'if-match': etag } })).status,
+        412,
+        'the old ETag no longer matches',
+      )
     }
   })
 
-  t.test(`${id} by two who have seen the same lets one through`, async (t) => {
-    const { ask, etag } = await made()
+  t.test(`${id} succeeds once for concurrent requests with the same If-Match`, async (t) => {
+    const { request, etag } = await prepare()
     const replies = await Promise.all(
-      Array.from({ length: 4 }, () => send(ask, { headers: { 'if-match': etag } })),
+      Array.from({ length: 4 }, () => send(request, { headers: { 'if-match': etag } })),
     )
     const statuses = replies.map(({ status }) => status)
-    t.equal(statuses.filter((status) => status === successOf(id)).length, 1, String(statuses))
+    t.equal(statuses.filter((status) => status === successStatus(id)).length, 1, String(statuses))
     t.ok(
-      statuses.every((status) => [successOf(id), 412, 404, 403, 401].includes(status)),
+      statuses.every((status) => [successStatus(id), 412, 404, 403, 401].includes(status)),
       String(statuses),
     )
   })
 }
 
-for (const { id, produces, scopes, replies } of infos.filter((info) => info.etag && info.method === 'GET')) {
+for (const { id, produces, scopes, replies } of operationInfos.filter(
+  (info) => info.etag && info.method === 'GET',
+)) {
   const { binary = false, volatile = [] } = replies[200]
-  t.test(`${id} answers 304 to who has it already`, async (t) => {
-    const ask = await askFor(server, id)
-    const first = await send(ask)
+  t.test(`${id} answers 304 when the client has the current version`, async (t) => {
+    const request = await requestFor(server, id)
+    const first = await send(request)
     const etag = first.headers.get('etag')!
     t.match(etag, /^"[^"]+"$/, 'the ETag is strong')
-    t.equal((await send(ask)).headers.get('etag'), etag, 'and the same while nothing changes')
-    for (const value of [etag, `W/${etag}`, '*', `${unseen}, ${etag}`, `${unseen},W/${etag}`]) {
-      const reply = await send(ask, { headers: { 'if-none-match': value } })
+    t.equal((await send(request)).headers.get('etag'), etag, 'the ETag stays the same while nothing changes')
+    for (const value of [etag, `W/${etag}`, '*', `${otherEtag}, ${etag}`, `${otherEtag},W/${etag}`]) {
+      const reply = await send(request, { headers: { 'if-none-match': value } })
       t.equal(reply.status, 304, value)
       t.equal(reply.text, '', `${value}: no body`)
       t.equal(reply.headers.get('etag'), etag, value)
       t.equal(reply.headers.get('content-type'), null, value)
       t.equal(reply.headers.get('cache-control'), first.headers.get('cache-control'), value)
     }
-    for (const value of [unseen, `W/${unseen}`, etag.replaceAll('"', '')]) {
-      const reply = await send(ask, { headers: { 'if-none-match': value } })
+    for (const value of [otherEtag, `W/${otherEtag}`, etag.replaceAll('"', '')]) {
+      const reply = await send(request, { headers: { 'if-none-match': value } })
       t.equal(reply.status, 200, value)
       if (volatile.length === 0) t.equal(reply.text, first.text, value)
     }
     if (scopes !== null)
       t.equal(
-        (await send(ask, { key: null, headers: { 'if-none-match': '*' } })).status,
+        (await send(request, { key: null, headers: { 'if-none-match': '*' } })).status,
         401,
-        'nothing for who has no key',
+        '401 without a key',
       )
     if (!binary) t.equal(first.headers.get('content-type'), `${produces[0]}; charset=utf-8`)
   })
 }
 
-for (const { id } of infos.filter((info) => info.replies[200]?.binary === true)) {
-  t.test(`${id} answers by date, by range and by both only while they hold`, async (t) => {
-    const ask = await askFor(server, id)
-    const { bytes, headers: found } = await send(ask)
+for (const { id } of operationInfos.filter((info) => info.replies[200]?.binary === true)) {
+  t.test(`${id} honors dates, ranges and If-Range`, async (t) => {
+    const request = await requestFor(server, id)
+    const { bytes, headers: found } = await send(request)
     const [etag, modified] = [found.get('etag')!, found.get('last-modified')!]
     const later = new Date(Date.parse(modified) + 1000).toUTCString()
     const earlier = new Date(Date.parse(modified) - 1000).toUTCString()
@@ -118,7 +124,7 @@ for (const { id } of infos.filter((info) => info.replies[200]?.binary === true))
       [304, { 'if-modified-since': later }],
       [200, { 'if-modified-since': earlier }],
       [200, { 'if-modified-since': 'nothing' }],
-      [200, { 'if-modified-since': later, 'if-none-match': unseen }],
+      [200, { 'if-modified-since': later, 'if-none-match': otherEtag }],
       [304, { 'if-modified-since': earlier, 'if-none-match': etag }],
       [206, { range: 'bytes=0-0' }],
       [206, { range: 'bytes=-1' }],
@@ -131,29 +137,29 @@ for (const { id } of infos.filter((info) => info.replies[200]?.binary === true))
       [416, { range: 'bytes=99999999-' }],
       [304, { range: 'bytes=0-0', 'if-none-match': etag }],
       [206, { range: 'bytes=0-0', 'if-range': etag }],
-      [200, { range: 'bytes=0-0', 'if-range': unseen }],
+      [200, { range: 'bytes=0-0', 'if-range': otherEtag }],
       [200, { range: 'bytes=0-0', 'if-range': `W/${etag}` }],
       [206, { range: 'bytes=0-0', 'if-range': modified }],
       [200, { range: 'bytes=0-0', 'if-range': later }],
-      [200, { range: 'bytes=99999999-', 'if-range': unseen }],
+      [200, { range: 'bytes=99999999-', 'if-range': otherEtag }],
     ] as Array<[number, Record<string, string>]>) {
-      const reply = await send(ask, { headers })
+      const reply = await send(request, { headers })
       const what = JSON.stringify(headers)
       t.equal(reply.status, status, what)
-      if (status === 200) t.same(reply.bytes, bytes, `${what}: the whole`)
+      if (status === 200) t.same(reply.bytes, bytes, `${what}: all bytes`)
       if (status === 304) t.equal(reply.text, '', `${what}: nothing`)
       if (status !== 206) continue
       const [, start, end, length] = /^bytes (\d+)-(\d+)\/(\d+)$/
         .exec(reply.headers.get('content-range')!)!
         .map(Number)
       t.equal(length, bytes.length, what)
-      t.same(reply.bytes, bytes.subarray(start, end + 1), `${what}: these bytes`)
+      t.same(reply.bytes, bytes.subarray(start, end + 1), `${what}: the requested bytes`)
     }
   })
 }
 
-/** How what others move is moved. */
-const moved: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
+/** Changes the volatile fields of a resource, as other requests would. */
+const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
   getApiKey: (id) =>
     server.services.database.prisma.apiKey.update({ where: { id }, data: { lastUsedAt: new Date() } }),
   getFile: (id) =>
@@ -173,63 +179,71 @@ const moved: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
         updatedAt: new Date(Date.now() + 1_000),
       },
     }),
-  getKnowledgeBase: (id) => insertedDocument(server, id),
+  getKnowledgeBase: (id) => createDocument(server, id),
   getTestClock: async () => {
     const before = await paymentsNow(server.services.database)
-    await waitUntil(async () => (await paymentsNow(server.services.database)) > before, 'the clock goes on')
+    await waitUntil(
+      async () => (await paymentsNow(server.services.database)) > before,
+      'the test clock to move on',
+    )
   },
 }
 
-for (const { id, replies } of infos.filter(
+for (const { id, replies } of operationInfos.filter(
   ({ method, replies }) => method === 'GET' && replies[200]?.volatile !== undefined,
 )) {
-  t.test(
-    `${id} has the same ETag, and takes it in If-Match, while only what others move is another`,
-    async (t) => {
-      const writes = infos.filter(({ ifMatch }) => ifMatch === id)
-      for (const write of writes.length === 0 ? [{ id }] : writes) {
-        const ask = await askFor(server, write.id)
-        const read = async () => await send({ ...ask, id, body: undefined })
-        const before = await read()
-        const etag = before.headers.get('etag')!
-        await moved[id]!(Object.values(ask.params ?? {}).at(-1) ?? '')
-        const after = await read()
-        for (const field of replies[200].volatile!)
-          t.notSame(after.body[field], before.body[field], `${field} is another`)
-        t.equal(after.headers.get('etag'), etag, 'the ETag is the same')
+  t.test(`${id} keeps its ETag, and If-Match accepts it, when only volatile fields change`, async (t) => {
+    const writes = operationInfos.filter(({ ifMatch }) => ifMatch === id)
+    for (const write of writes.length === 0 ? [{ id }] : writes) {
+      const request = await requestFor(server, write.id)
+      const read = async () => await send({ ...request, id, body: undefined })
+      const before = await read()
+      const etag = before.headers.get('etag')!
+      await changeVolatileFields[id]!(Object.values(request.params ?? {}).at(-1) ?? '')
+      const after = await read()
+      for (const field of replies[200].volatile!)
+        t.notSame(after.body[field], before.body[field], `${field} changed`)
+      t.equal(after.headers.get('etag'), etag, 'the ETag is the same')
+      t.equal(
+        (await send({ ...request, id, body: undefined }, { headers: { 'if-none-match': etag } })).status,
+        304,
+      )
+      if (writes.length > 0)
         t.equal(
-          (await send({ ...ask, id, body: undefined }, { headers: { 'if-none-match': etag } })).status,
-          304,
+          (await send(request, { headers: { 'if-match': etag } })).status,
+          successStatus(write.id),
+          `${write.id} accepts the ETag`,
         )
-        if (writes.length > 0)
-          t.equal(
-            (await send(ask, { headers: { 'if-match': etag } })).status,
-            successOf(write.id),
-            `${write.id} takes it`,
-          )
-      }
-    },
-  )
+    }
+  })
 }
 
-t.test('HEAD is GET without the body, for every operation that reads', async (t) => {
-  for (const info of infos.filter(({ method }) => method === 'GET')) {
-    const ask = await askFor(server, info.id)
-    // The first use of a key shows in the list of keys, once it is written.
-    await send(ask)
+t.test('HEAD answers like GET without a body', async (t) => {
+  for (const info of operationInfos.filter(({ method }) => method === 'GET')) {
+    const request = await requestFor(server, info.id)
+    // The first use of a key changes the list of keys. Write it before the two answers are compared.
+    await send(request)
     await server.services.lastUsed.flush()
-    const get = await send(ask)
+    const get = await send(request)
     const head = (key: string | null, headers: Record<string, string> = {}) =>
-      createClient(server.url, key).call('HEAD', pathOf(ask), { headers })
-    const { status, headers, text } = await head(ask.caller.key)
-    t.equal(status, successOf(info.id), info.id)
+      createClient(server.url, key).call('HEAD', pathOf(request), { headers })
+    const { status, headers, text } = await head(request.caller.key)
+    t.equal(status, successStatus(info.id), info.id)
     t.equal(text, '', info.id)
     for (const name of ['etag', 'content-type', 'link', 'cache-control', 'x-content-type-options'])
       t.equal(headers.get(name), get.headers.get(name), `${info.id} ${name}`)
-    const length = info.replies[successOf(info.id)].events === undefined ? String(get.bytes.length) : null
-    t.equal(headers.get('content-length'), length, `${info.id} says how long it would be, if it would end`)
+    const length = info.replies[successStatus(info.id)].events === undefined ? String(get.bytes.length) : null
+    t.equal(
+      headers.get('content-length'),
+      length,
+      `${info.id} has the Content-Length of GET, except for streams`,
+    )
     if (info.etag)
-      t.equal((await head(ask.caller.key, { 'if-none-match': headers.get('etag')! })).status, 304, info.id)
+      t.equal(
+        (await head(request.caller.key, { 'if-none-match': headers.get('etag')! })).status,
+        304,
+        info.id,
+      )
     if (info.scopes !== null) t.equal((await head(null)).status, 401, info.id)
   }
 })

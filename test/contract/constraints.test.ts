@@ -1,5 +1,6 @@
-// Each constraint of the spec on what a client sends, broken by itself: the answer names that field and that constraint, and
-// nothing else. What is broken comes from the committed list, so that a constraint that is deleted from the spec is missed.
+// Constraints on requests: breaks each constraint of the spec by itself and expects an answer that names that
+// field and that constraint only. The cases are built from constraints.json, so a constraint that is deleted
+// from the spec fails.
 import t from 'tap'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,115 +14,132 @@ import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import replies from '../../generated/replies.js'
 import type { Reply } from '../support/client.ts'
-import { askFor, served } from '../support/operation-fixtures.ts'
-import type { Ask } from '../support/operation-fixture.ts'
-import { casesOf } from '../support/constraint-cases.ts'
-import { createBreaker, createChecks, isHolder, saidOf, type Rule } from '../support/constraint-negatives.ts'
-import { createSender, givenIn } from '../support/constraint-requests.ts'
-import { requestRoots, sitesOf, type Root } from '../support/constraint-sites.ts'
+import { served, requestFor } from '../support/operation-fixtures.ts'
+import { createChecks, type Rule, createCaseBuilder, isStructural, problemsOf } from '../support/constraint-negatives.ts'
+import { createSender, valueOfPart } from '../support/constraint-requests.ts'
+import { requestRoots, sitesOf, type SchemaRoot } from '../support/constraint-sites.ts'
+import type { OperationRequest } from '../support/operation-fixture.ts'
+import { negativeCasesOf } from '../support/constraint-cases.ts'
 import { startServer } from '../support/server.ts'
 
 const spec = join(import.meta.dirname, '../../spec/openapi.yaml')
 
-/** The version of the tus protocol is looked at before the contract is. */
-const protocol = /^tus-resumable$/
+/** The tus version is checked before the request is validated, so it has a status of its own. */
+const tusVersionField = /^tus-resumable$/
 
-t.test('every constraint of the spec is listed, and every listed one is in the spec', async (t) => {
+t.test('constraints.json lists exactly the constraints of the spec', async (t) => {
   const { lines } = await compareWithList()
-  t.same(lines, [], 'else see what the change means for clients, and run `npm run constraints`')
-})
-
-t.test('what breaks one constraint is refused for that one', { timeout: 300_000 }, async (t) => {
-  const listed = readConstraints(readFileSync(listFile, 'utf8'))
-  const document = withConstraints((await readSpec(spec)).document, listed)
-  const check = createChecks(document)
-  const server = await startServer(t)
-  const send = createSender(server.url)
-  const counts = { sites: 0, alone: 0, with: new Map<Rule, number>(), not: new Map<Rule, number>() }
-  const count = (map: Map<Rule, number>, rule: Rule): void => {
-    map.set(rule, (map.get(rule) ?? 0) + 1)
-  }
-  const known = new Set<string>(served.map(({ id }) => id))
-
-  for (const operation of operationsOf(document).filter(({ id }) => known.has(id))) {
-    for (const root of requestRoots(document, operation))
-      await holdAgainst(
-        root,
-        await askFor(server, operation.id as OperationId, { form: root.part === 'form' }),
-      )
-    if (operation.body?.required === true && !operation.body.raw) await holdWithoutBody(operation)
-  }
-  const total = (map: Map<Rule, number>): number => [...map.values()].reduce((sum, each) => sum + each, 0)
-  const says = (map: Map<Rule, number>): string =>
-    [...map].map(([rule, times]) => `${rule} ${times}`).join(', ')
-  t.comment(
-    `${counts.sites} constraints where they hold: ${counts.alone} broken alone; ${total(counts.with)} with others (${says(counts.with)}); ${total(counts.not)} that nothing breaks (${says(counts.not)})`,
-  )
-  // Of what can be sent at all.
-  t.ok(counts.alone / (counts.sites - total(counts.not)) > 0.89, 'nine of ten are broken alone')
-  t.ok(total(counts.not) / counts.sites < 0.2, 'four of five can be broken')
-
-  async function holdAgainst(root: Root, ask: Ask): Promise<void> {
-    const given = givenIn(ask, root.part)
-    t.same(check(root, given ?? {}), [], `the ${root.part} of ${root.operation} is allowed before it is bent`)
-    const broken = createBreaker(document, check, root, given)
-    for (const site of sitesOf(document, root).filter((site) => !isHolder(site))) {
-      const found = broken(site)
-      const name = `${root.operation} ${root.part} ${nameOf(found.site.constraint)}`
-      counts.sites++
-      if (!('expected' in found)) {
-        if (found.rule === null) t.fail(`${name}: nothing breaks it, and no rule says why`)
-        else count(counts.not, found.rule)
-        continue
-      }
-      const reply = await send(ask, root.part, found.value)
-      if (root.part === 'header' && found.expected.every((said) => protocol.test(said.split(' ')[0]))) {
-        if (reply.status !== 412) t.same(said(reply), found.expected, name)
-        continue
-      }
-      if (JSON.stringify(said(reply)) !== JSON.stringify(found.expected))
-        t.same(said(reply), found.expected, `${name}: ${JSON.stringify(found.value)?.slice(0, 200)}`)
-      if (found.alone === true) counts.alone++
-      else count(counts.with, found.alone)
-    }
-  }
-
-  async function holdWithoutBody({ id, body }: Operation): Promise<void> {
-    // Bytes without a type are refused for that.
-    if (body!.streamed && body!.form === null) return
-    const reply = await send(await askFor(server, id as OperationId), 'body', undefined)
-    t.same(said(reply), ['body required'], `${id} without a body`)
-  }
+  t.same(lines, [], 'review what the change means for clients, then run `npm run constraints`')
 })
 
 t.test(
-  'what breaks one constraint of an answer is refused by what the tests hold answers against',
+  'a request that breaks one constraint is rejected for that constraint',
+  { timeout: 300_000 },
   async (t) => {
     const listed = readConstraints(readFileSync(listFile, 'utf8'))
     const document = withConstraints((await readSpec(spec)).document, listed)
-    const { answers } = casesOf(document, createChecks(document), listed)
-    t.ok(answers.length > 1000)
-    for (const { root, site, value, expected } of answers) {
-      const validate = replies[validatorName(root)] as ValidateFunction
-      const said = validate(value) ? [] : saidOf(validate.errors!, value, 'answer')
-      if (JSON.stringify(said) !== JSON.stringify(expected))
-        t.same(
-          said,
-          expected,
-          `${root.operation} ${root.status} ${nameOf(site.constraint)}: ${JSON.stringify(value)}`,
+    const check = createChecks(document)
+    const server = await startServer(t)
+    const send = createSender(server.url)
+    const counts = { sites: 0, alone: 0, with: new Map<Rule, number>(), not: new Map<Rule, number>() }
+    const count = (map: Map<Rule, number>, rule: Rule): void => {
+      map.set(rule, (map.get(rule) ?? 0) + 1)
+    }
+    const known = new Set<string>(served.map(({ id }) => id))
+
+    for (const operation of operationsOf(document).filter(({ id }) => known.has(id))) {
+      for (const root of requestRoots(document, operation))
+        await checkConstraints(
+          root,
+          await requestFor(server, operation.id as OperationId, { form: root.part === 'form' }),
         )
+      if (operation.body?.required === true && !operation.body.raw) await checkMissingBody(operation)
+    }
+    const total = (map: Map<Rule, number>): number => [...map.values()].reduce((sum, each) => sum + each, 0)
+    const summary = (map: Map<Rule, number>): string =>
+      [...map].map(([rule, times]) => `${rule} ${times}`).join(', ')
+    t.comment(
+      `${counts.sites} sites of constraints: ${counts.alone} broken alone; ` +
+        `${total(counts.with)} broken with others (${summary(counts.with)}); ` +
+        `${total(counts.not)} that cannot be broken (${summary(counts.not)})`,
+    )
+    // The share of the constraints that a request can break.
+    t.ok(
+      counts.alone / (counts.sites - total(counts.not)) > 0.89,
+      'nine of ten are broken without breaking another constraint',
+    )
+    t.ok(total(counts.not) / counts.sites < 0.2, 'four of five constraints can be broken')
+
+    async function checkConstraints(root: SchemaRoot, request: OperationRequest): Promise<void> {
+      const validValue = valueOfPart(request, root.part)
+      t.same(
+        check(root, validValue ?? {}),
+        [],
+        `the ${root.part} of ${root.operation} is valid before a constraint is broken`,
+      )
+      const buildCase = createCaseBuilder(document, check, root, validValue)
+      for (const site of sitesOf(document, root).filter((site) => !isStructural(site))) {
+        const found = buildCase(site)
+        const name = `${root.operation} ${root.part} ${nameOf(found.site.constraint)}`
+        counts.sites++
+        if (!('expected' in found)) {
+          if (found.rule === null) t.fail(`${name}: no value breaks the constraint, and no rule explains why`)
+          else count(counts.not, found.rule)
+          continue
+        }
+        const reply = await send(request, root.part, found.value)
+        if (
+          root.part === 'header' &&
+          found.expected.every((reportedProblems) => tusVersionField.test(reportedProblems.split(' ')[0]))
+        ) {
+          if (reply.status !== 412) t.same(reportedProblems(reply), found.expected, name)
+          continue
+        }
+        if (JSON.stringify(reportedProblems(reply)) !== JSON.stringify(found.expected))
+          t.same(
+            reportedProblems(reply),
+            found.expected,
+            `${name}: ${JSON.stringify(found.value)?.slice(0, 200)}`,
+          )
+        if (found.alone === true) counts.alone++
+        else count(counts.with, found.alone)
+      }
+    }
+
+    async function checkMissingBody({ id, body }: Operation): Promise<void> {
+      // A raw body without a Content-Type is rejected for the missing type.
+      if (body!.streamed && body!.form === null) return
+      const reply = await send(await requestFor(server, id as OperationId), 'body', undefined)
+      t.same(reportedProblems(reply), ['body required'], `${id} without a body`)
     }
   },
 )
 
-function validatorName({ operation, status, event }: Root): string {
+t.test('an answer that breaks one constraint is rejected by the validators that the tests use', async (t) => {
+  const listed = readConstraints(readFileSync(listFile, 'utf8'))
+  const document = withConstraints((await readSpec(spec)).document, listed)
+  const { answers } = negativeCasesOf(document, createChecks(document), listed)
+  t.ok(answers.length > 1000)
+  for (const { root, site, value, expected } of answers) {
+    const validate = replies[validatorName(root)] as ValidateFunction
+    const reportedProblems = validate(value) ? [] : problemsOf(validate.errors!, value, 'answer')
+    if (JSON.stringify(reportedProblems) !== JSON.stringify(expected))
+      t.same(
+        reportedProblems,
+        expected,
+        `${root.operation} ${root.status} ${nameOf(site.constraint)}: ${JSON.stringify(value)}`,
+      )
+  }
+})
+
+function validatorName({ operation, status, event }: SchemaRoot): string {
   if (status === undefined) return eventTypes[event as EventType].payload
   const { serializer, events } = operations[operation as OperationId].replies[status]
   return event === undefined ? serializer! : events![event]
 }
 
-/** The problems that a 400 tells; anything else as it is. */
-function said({ status, body, text }: Reply): string[] {
+/** The problems in a 400 as `field constraint`; the status and text of any other answer. */
+function reportedProblems({ status, body, text }: Reply): string[] {
   if (status !== 400 || body?.error?.code !== 'INVALID_REQUEST') return [`${status}: ${text.slice(0, 200)}`]
   return body.error.details.errors
     .map(({ field, constraint }: { field: string; constraint: string }) => `${field} ${constraint}`)

@@ -1,20 +1,20 @@
-// A body counts as JSON, or as a form, by its Content-Type alone, however it is written, and JSON only in UTF-8.
+// Content-Type and Accept: only the Content-Type decides how a body is parsed. JSON must be UTF-8.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { fieldsType } from '../support/contract-form.ts'
+import { fieldsType } from '../support/form-body.ts'
 import {
-  askFor,
-  contentOf,
+  requestFor,
+  encodedBody,
   pathOf,
   send,
-  successOf,
+  successStatus,
   withBody,
   withFields,
   withForm,
   withJson,
 } from '../support/operation-fixtures.ts'
 import { createDump } from '../support/db-fixtures.ts'
-import { sendLines } from '../support/contract-wire.ts'
+import { sendRaw } from '../support/raw-http.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -85,61 +85,64 @@ const wrongForForms = [
 
 for (const { id, method, body: declared, form } of withBody) {
   const fields = declared!.contentTypes.includes(fieldsType)
-  t.test(`${id} takes ${form ? 'a form' : fields ? 'fields' : 'JSON'} only when it says so`, async (t) => {
-    const ask = await askFor(server, id, { form })
-    const taken = declared!.contentTypes
-      .map((type) => (type === 'application/json' ? right : 'multipart/form-data'))
-      .flat()
-    const { raw, type: ownType } = contentOf(ask)!
-    const post = (headers: string[]) =>
-      sendLines(
-        server,
-        `${method} ${pathOf(ask)} HTTP/1.1`,
-        [`authorization: Bearer ${ask.caller.key}`, ...headers],
-        raw,
-      )
-    const before = await dump()
-    for (const type of (form ? wrongForForms : fields ? wrongForFields : wrong).filter(
-      (type) => !taken.includes(type.split('; boundary')[0]),
-    )) {
-      const { status, body } = await post([`content-type: ${type}`])
-      t.equal(status, 415, type)
-      t.match(
-        body?.error,
-        { code: 'UNSUPPORTED_MEDIA_TYPE', details: { field: 'Content-Type', constraint: 'media_type' } },
-        type,
-      )
-    }
-    for (const lines of [
-      [ownType, 'text/plain'],
-      ['text/plain', ownType],
-      [ownType, ownType],
-    ]) {
-      const { status } = await post(lines.map((type) => `content-type: ${type}`))
-      t.equal(status, 415, `two lines: ${lines}`)
-    }
-    const { status } = await post([])
-    t.equal(status, 415, 'no Content-Type at all')
-    t.same(await dump(), before, 'nothing is written')
-  })
+  t.test(
+    `${id} accepts ${form ? 'a form' : fields ? 'fields' : 'JSON'} only with a matching Content-Type`,
+    async (t) => {
+      const request = await requestFor(server, id, { form })
+      const acceptedTypes = declared!.contentTypes
+        .map((type) => (type === 'application/json' ? right : 'multipart/form-data'))
+        .flat()
+      const { raw, type: ownType } = encodedBody(request)!
+      const post = (headers: string[]) =>
+        sendRaw(
+          server,
+          `${method} ${pathOf(request)} HTTP/1.1`,
+          [`authorization: Bearer ${request.caller.key}`, ...headers],
+          raw,
+        )
+      const before = await dump()
+      for (const type of (form ? wrongForForms : fields ? wrongForFields : wrong).filter(
+        (type) => !acceptedTypes.includes(type.split('; boundary')[0]),
+      )) {
+        const { status, body } = await post([`content-type: ${type}`])
+        t.equal(status, 415, type)
+        t.match(
+          body?.error,
+          { code: 'UNSUPPORTED_MEDIA_TYPE', details: { field: 'Content-Type', constraint: 'media_type' } },
+          type,
+        )
+      }
+      for (const lines of [
+        [ownType, 'text/plain'],
+        ['text/plain', ownType],
+        [ownType, ownType],
+      ]) {
+        const { status } = await post(lines.map((type) => `content-type: ${type}`))
+        t.equal(status, 415, `two Content-Type headers: ${lines}`)
+      }
+      const { status } = await post([])
+      t.equal(status, 415, 'no Content-Type at all')
+      t.same(await dump(), before, 'nothing is written to the database')
+    },
+  )
 }
 
-t.test('case, blanks, tabs and parameters of the right type change nothing', async (t) => {
+t.test('a Content-Type may vary in case, whitespace and parameters', async (t) => {
   for (const id of ['updateProfile', 'createProject'] as const) {
     for (const type of right) {
-      const ask = await askFor(server, id, { caller: server.admin })
-      const { status, text } = await sendLines(
+      const request = await requestFor(server, id, { caller: server.admin })
+      const { status, text } = await sendRaw(
         server,
-        `${operations[id].method} ${pathOf(ask)} HTTP/1.1`,
-        [`authorization: Bearer ${ask.caller.key}`, `content-type: ${type}`],
-        JSON.stringify(ask.body),
+        `${operations[id].method} ${pathOf(request)} HTTP/1.1`,
+        [`authorization: Bearer ${request.caller.key}`, `content-type: ${type}`],
+        JSON.stringify(request.body),
       )
-      t.equal(status, successOf(id), `${id} ${type} ${text.slice(0, 100)}`)
+      t.equal(status, successStatus(id), `${id} ${type} ${text.slice(0, 100)}`)
     }
   }
 })
 
-t.test('a form is one whatever the case of its type', async (t) => {
+t.test('the Content-Type of a form may vary in case and parameters', async (t) => {
   for (const { id, method } of withForm) {
     for (const type of [
       'MULTIPART/FORM-DATA; boundary=',
@@ -147,53 +150,56 @@ t.test('a form is one whatever the case of its type', async (t) => {
       'multipart/form-data ; boundary=',
       'multipart/form-data; charset=utf-8; boundary=',
     ]) {
-      const ask = await askFor(server, id, { form: true })
-      const { raw, type: ownType } = contentOf(ask)!
-      const { status, text } = await sendLines(
+      const request = await requestFor(server, id, { form: true })
+      const { raw, type: ownType } = encodedBody(request)!
+      const { status, text } = await sendRaw(
         server,
-        `${method} ${pathOf(ask)} HTTP/1.1`,
-        [`authorization: Bearer ${ask.caller.key}`, `content-type: ${type}${ownType.split('boundary=')[1]}`],
+        `${method} ${pathOf(request)} HTTP/1.1`,
+        [
+          `authorization: Bearer ${request.caller.key}`,
+          `content-type: ${type}${ownType.split('boundary=')[1]}`,
+        ],
         raw,
       )
-      t.equal(status, successOf(id), `${id} ${type} ${text.slice(0, 300)}`)
+      t.equal(status, successStatus(id), `${id} ${type} ${text.slice(0, 300)}`)
     }
   }
 })
 
-t.test('fields are fields whatever the case of their type', async (t) => {
+t.test('the Content-Type of URL-encoded fields may vary in case and parameters', async (t) => {
   for (const { id, method } of withFields) {
     for (const type of [
       fieldsType.toUpperCase(),
       `${fieldsType}; charset=UTF-8`,
       ` ${fieldsType} ;charset="utf-8"`,
     ]) {
-      const ask = await askFor(server, id)
-      const { status, text } = await sendLines(
+      const request = await requestFor(server, id)
+      const { status, text } = await sendRaw(
         server,
-        `${method} ${pathOf(ask)} HTTP/1.1`,
+        `${method} ${pathOf(request)} HTTP/1.1`,
         [`content-type: ${type}`],
-        contentOf(ask)!.raw,
+        encodedBody(request)!.raw,
       )
-      t.equal(status, successOf(id), `${id} ${type} ${text.slice(0, 300)}`)
+      t.equal(status, successStatus(id), `${id} ${type} ${text.slice(0, 300)}`)
     }
   }
 })
 
-t.test('where a body may be left out, a request with none needs no type', async (t) => {
+t.test('a request without an optional body needs no Content-Type', async (t) => {
   for (const { id } of withJson.filter((info) => !info.body!.required)) {
     for (const headers of [{}, { 'content-type': 'application/json' }]) {
-      const ask = await askFor(server, id)
+      const request = await requestFor(server, id)
       t.equal(
-        (await send({ ...ask, body: undefined }, { headers: headers as Record<string, string> })).status,
-        successOf(id),
+        (await send({ ...request, body: undefined }, { headers: headers as Record<string, string> })).status,
+        successStatus(id),
         id,
       )
     }
   }
 })
 
-t.test('Accept is honoured by its ranges and qualities', async (t) => {
-  const ask = await askFor(server, 'getProject')
+t.test('Accept is matched by media range and quality', async (t) => {
+  const request = await requestFor(server, 'getProject')
   for (const accept of [
     'application/json',
     '*/*',
@@ -203,7 +209,7 @@ t.test('Accept is honoured by its ranges and qualities', async (t) => {
     'image/png, */*;q=0.01',
     'application/json; charset=utf-8',
   ]) {
-    t.equal((await send(ask, { headers: { accept } })).status, 200, accept)
+    t.equal((await send(request, { headers: { accept } })).status, 200, accept)
   }
   for (const accept of [
     'text/html',
@@ -214,6 +220,6 @@ t.test('Accept is honoured by its ranges and qualities', async (t) => {
     'application/json;q=0, */*',
     'application/*;q=0, */*',
   ]) {
-    t.equal((await send(ask, { headers: { accept } })).status, 406, accept)
+    t.equal((await send(request, { headers: { accept } })).status, 406, accept)
   }
 })

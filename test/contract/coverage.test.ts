@@ -1,5 +1,5 @@
-// Every status that the spec declares for an operation is answered at least once, over HTTP, and held against the spec.
-// An operation or a status that nothing here reaches fails the run by name.
+// Response coverage: every status that the spec declares for an operation occurs at least once over real HTTP
+// and matches the spec. An operation or status that no test reaches fails the run by name.
 import t from 'tap'
 import pg from 'pg'
 import { idempotencyFingerprint } from '../../app/http/idempotency.ts'
@@ -8,75 +8,83 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { codes, unseen } from '../support/contract-statuses.ts'
 import { stripeEnv, unconfiguredOperations } from '../support/operation-fixtures-payments.ts'
-import { askFor, beside, contentOf, fixtures, infos, nobodys, operationIds, otherScope, pathOf, send, successOf } from '../support/operation-fixtures.ts'
-import { type Ask, type Fixture } from '../support/operation-fixture.ts'
-import { insertedKey } from '../support/db-fixtures.ts'
-import { createWire } from '../support/contract-proxy.ts'
-import { sendLines } from '../support/contract-wire.ts'
-import { holdAgainstSpec, seen, type Reply } from '../support/client.ts'
+import { fixtures, operationIds, pathOf, send, requestFor, sharedDataOf, encodedBody, operationInfos, toUnknownId, unrelatedScope, successStatus } from '../support/operation-fixtures.ts'
+import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
+import { type Reply, assertMatchesSpec, coveredResponses } from '../support/client.ts'
+import { codesByStatus, uncoveredResponses } from '../support/contract-statuses.ts'
+import { createApiKey } from '../support/db-fixtures.ts'
+import { createDatabaseProxy } from '../support/database-proxy.ts'
+import { sendRaw } from '../support/raw-http.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(4 * 1024 * 1024) } })
-const declares = (status: number) => infos.filter((info) => info.replies[status] !== undefined)
+const declares = (status: number) => operationInfos.filter((info) => info.replies[status] !== undefined)
 
-/** A request that is right, of a server that has what it is about. */
-async function rightFor(id: OperationId): Promise<Ask> {
-  const ask = await askFor(server, id)
-  return unconfiguredOperations.includes(id) ? { ...ask, server: byStripe } : ask
+/** A valid request, sent to a server on which the operation is available. */
+async function validRequestFor(id: OperationId): Promise<OperationRequest> {
+  const request = await requestFor(server, id)
+  return unconfiguredOperations.includes(id) ? { ...request, server: stripeServer } : request
 }
 
-/** One subtest a status: what `produce` gets for each operation that declares it is that status in the one error shape. */
-function produced(status: number, how: string, produce: (id: OperationId) => Promise<Reply>): void {
+/** One subtest per status: each operation that declares it answers with it, in the common error shape. */
+function testStatus(status: number, how: string, produce: (id: OperationId) => Promise<Reply>): void {
   t.test(`${status}: ${how}`, async (t) => {
     for (const { id } of declares(status)) {
       const reply = await produce(id)
       t.equal(reply.status, status, `${id} ${reply.text.slice(0, 200)}`)
       if (status >= 400 && reply.body?.error !== undefined) {
-        t.ok(codes[status].includes(reply.body.error.code), `${id} ${status} ${reply.body.error.code}`)
+        t.ok(
+          codesByStatus[status].includes(reply.body.error.code),
+          `${id} ${status} ${reply.body.error.code}`,
+        )
         t.equal(
           reply.body.error.details.request_id,
           reply.headers.get('x-request-id'),
-          `${id} ${status} names the request`,
+          `${id} ${status} has the request id`,
         )
       }
     }
   })
 }
 
-const other = (status: number) => async (id: OperationId) =>
-  await send(await askFor(server, id, fixtures[id].others?.[status] === undefined ? {} : { other: status }))
-const shared = new Map<OperationId, Ask>()
-/** A request that is bent until it is refused leaves what it is about as it was, so one serves for all refusals. */
-async function refused(id: OperationId): Promise<Ask> {
-  const ask = shared.get(id) ?? (await askFor(server, id))
-  shared.set(id, ask)
-  return ask
+const sendForStatus = (status: number) => async (id: OperationId) =>
+  await send(
+    await requestFor(server, id, fixtures[id].byStatus?.[status] === undefined ? {} : { forStatus: status }),
+  )
+const sharedRequests = new Map<OperationId, OperationRequest>()
+/** A rejected request changes nothing, so all tests of rejections share one fixture per operation. */
+async function sharedRequest(id: OperationId): Promise<OperationRequest> {
+  const request = sharedRequests.get(id) ?? (await requestFor(server, id))
+  sharedRequests.set(id, request)
+  return request
 }
 
-/** What belongs to one gateway is not there with another. */
-const ofGateways: OperationId[] = ['getTestClock', 'advanceTestClock', 'receiveStripeEvent']
-/** A gateway with pages of its own; everything else is as it is. */
-const withAnother = Object.fromEntries(
+/** Operations of one gateway. They are 404 on a server with another gateway. */
+const gatewayOperations: OperationId[] = ['getTestClock', 'advanceTestClock', 'receiveStripeEvent']
+/** The real handlers, with a payment gateway that has its own checkout pages. */
+const otherGatewayHandlers = Object.fromEntries(
   operationIds.map((id) => [
     id,
     async (request: never, { gateways, ...services }: HandlerServices) => {
-      const another = {
+      const otherGateway = {
         ...gateways.current,
         name: 'another',
         page: async () => 'https://pay.example/session',
       }
       return await handlers[id](request, {
         ...services,
-        gateways: { ...gateways, current: another, of: () => another },
+        gateways: { ...gateways, current: otherGateway, of: () => otherGateway },
       } as never)
     },
   ]),
 ) as unknown as Operations
-const elsewhere = await startServer(t, { ...beside(server), handlers: withAnother })
-const byStripe = await startServer(t, { ...beside(server), env: { ...beside(server).env, ...stripeEnv } })
+const otherGatewayServer = await startServer(t, { ...sharedDataOf(server), handlers: otherGatewayHandlers })
+const stripeServer = await startServer(t, {
+  ...sharedDataOf(server),
+  env: { ...sharedDataOf(server).env, ...stripeEnv },
+})
 
 t.test('every operation has a fixture', async (t) => {
   t.same(
@@ -86,102 +94,107 @@ t.test('every operation has a fixture', async (t) => {
   t.same(
     Object.keys(fixtures).filter((id) => !(id in operations)),
     [],
-    'and no fixture is left over',
+    'no fixture is left over',
   )
 })
 
-produced(401, 'no key', async (id) => await send(await refused(id), { key: null }))
-produced(403, "a key without the scope, or what is somebody else's", async (id) => {
-  if (fixtures[id].others?.[403] !== undefined) return await other(403)(id)
-  const ask = await refused(id)
-  const { secret } = await insertedKey(server, ask.caller.id, { scopes: [otherScope(id)] })
-  return await send(ask, { key: secret })
+testStatus(401, 'there is no key', async (id) => await send(await sharedRequest(id), { key: null }))
+testStatus(403, 'the key lacks the scope, or the resource belongs to another user', async (id) => {
+  if (fixtures[id].byStatus?.[403] !== undefined) return await sendForStatus(403)(id)
+  const request = await sharedRequest(id)
+  const { secret } = await createApiKey(server, request.caller.id, { scopes: [unrelatedScope(id)] })
+  return await send(request, { key: secret })
 })
-produced(400, 'a query parameter that nobody knows', async (id) => {
-  const ask = await refused(id)
-  return await send({ ...ask, query: { ...ask.query, surprise: '1' } })
+testStatus(400, 'a query parameter is unknown', async (id) => {
+  const request = await sharedRequest(id)
+  return await send({ ...request, query: { ...request.query, surprise: '1' } })
 })
-produced(404, "the last id of the path is of nothing, or it is another gateway's", async (id) => {
-  if (ofGateways.includes(id)) return await send({ ...(await refused(id)), server: elsewhere })
-  if (fixtures[id].others?.[404] !== undefined) return await other(404)(id)
-  const ask = await refused(id)
-  const [name, value] = Object.entries(ask.params!).findLast(([, value]) => nobodys(value) !== value)!
-  return await send({ ...ask, params: { ...ask.params, [name]: nobodys(value) } })
+testStatus(404, 'the last id of the path does not exist, or the gateway is another one', async (id) => {
+  if (gatewayOperations.includes(id))
+    return await send({ ...(await sharedRequest(id)), server: otherGatewayServer })
+  if (fixtures[id].byStatus?.[404] !== undefined) return await sendForStatus(404)(id)
+  const request = await sharedRequest(id)
+  const [name, value] = Object.entries(request.params!).findLast(([, value]) => toUnknownId(value) !== value)!
+  return await send({ ...request, params: { ...request.params, [name]: toUnknownId(value) } })
 })
-produced(
+testStatus(
   406,
-  'a media type that the operation does not give',
-  async (id) => await send(await refused(id), { headers: { accept: 'image/png' } }),
+  'Accept does not match the media type of the operation',
+  async (id) => await send(await sharedRequest(id), { headers: { accept: 'image/png' } }),
 )
-produced(410, 'what was asked for is no longer kept', other(410))
-produced(412, "an ETag that is not the resource's, or another version", async (id) => {
-  if (fixtures[id].others?.[412] !== undefined) return await other(412)(id)
-  return await send(await refused(id), { headers: { 'if-match': '"stale"' } })
+testStatus(410, 'the resource has expired or was deleted', sendForStatus(410))
+testStatus(412, 'If-Match is not the current ETag, or the tus version is not supported', async (id) => {
+  if (fixtures[id].byStatus?.[412] !== undefined) return await sendForStatus(412)(id)
+  return await send(await sharedRequest(id), { headers: { 'if-match': '"stale"' } })
 })
-produced(460, 'other bytes than the checksum says', other(460))
-produced(413, 'a body over 1 MiB, a file over what it may have', async (id) => {
-  if (fixtures[id].others?.[413] !== undefined) return await other(413)(id)
+testStatus(460, 'the bytes do not match the checksum', sendForStatus(460))
+testStatus(413, 'a body exceeds 1 MiB, or a file its limit', async (id) => {
+  if (fixtures[id].byStatus?.[413] !== undefined) return await sendForStatus(413)(id)
   const { form } = (operations[id] as OperationInfo).body ?? {}
-  const ask = form === undefined ? await refused(id) : await askFor(server, id, { form: true })
+  const request = form === undefined ? await sharedRequest(id) : await requestFor(server, id, { form: true })
   if (form !== undefined)
     return await send({
-      ...ask,
+      ...request,
       body: {
-        ...ask.body,
+        ...request.body,
         [form.file]: { filename: 'large.bin', type: 'image/png', bytes: Buffer.alloc(6 * 1024 * 1024, 'x') },
       },
     })
-  return await send(ask, {
+  return await send(request, {
     raw: `"${'x'.repeat(1024 * 1024)}"`,
-    headers: { 'content-type': contentOf(ask)?.type ?? 'application/json' },
+    headers: { 'content-type': encodedBody(request)?.type ?? 'application/json' },
   })
 })
-produced(
+testStatus(
   415,
-  "a body that is none of the operation's by its type",
-  async (id) => await send(await refused(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }),
+  'the operation does not accept the Content-Type',
+  async (id) => await send(await sharedRequest(id), { raw: '{}', headers: { 'content-type': 'text/plain' } }),
 )
 
-produced(409, 'a state that stands against it', async (id) => {
-  if (fixtures[id].others?.[409] !== undefined) return await other(409)(id)
-  return await whileRunning(await refused(id))
+testStatus(409, 'the state of the resource does not allow it', async (id) => {
+  if (fixtures[id].byStatus?.[409] !== undefined) return await sendForStatus(409)(id)
+  return await whileRunning(await sharedRequest(id))
 })
 
 t.test('409: the first request with the idempotency key is still running', async (t) => {
-  // A stream that is still told is followed by its repetition; what is stopped a second time is stopped.
-  for (const { id } of infos.filter(
+  // streamChat answers a repeated request by joining the stream; cancelMessage has nothing more to cancel.
+  for (const { id } of operationInfos.filter(
     (info) => info.idempotent && info.id !== 'streamChat' && info.id !== 'cancelMessage',
   )) {
-    const reply = await whileRunning(await refused(id))
+    const reply = await whileRunning(await sharedRequest(id))
     t.equal(reply.status, 409, id)
     t.equal(reply.body.error.details.constraint, 'in_progress', id)
   }
 })
 
-produced(
+testStatus(
   422,
-  'the idempotency key was used with another body, a form is to be filled in again',
+  'the idempotency key was used with another body, or the page shows its form again',
   async (id) => {
-    if (fixtures[id].others?.[422] !== undefined) return await other(422)(id)
-    const ask = await askFor(server, id)
+    if (fixtures[id].byStatus?.[422] !== undefined) return await sendForStatus(422)(id)
+    const request = await requestFor(server, id)
     const headers = { 'idempotency-key': `mismatch-${id}` }
-    t.equal((await send(ask, { headers })).status, successOf(id), id)
-    const { otherBody }: Fixture = fixtures[id]
-    const { body, headers: said } =
+    t.equal((await send(request, { headers })).status, successStatus(id), id)
+    const { differentBody: otherBody }: Fixture = fixtures[id]
+    const { body, headers: otherHeaders } =
       otherBody === undefined
-        ? await askFor(server, id, { caller: ask.caller })
-        : { ...ask, body: otherBody() }
-    t.notSame({ body, said }, { body: ask.body, said: ask.headers }, `${id}: the fixture's bodies differ`)
-    return await send({ ...ask, body, headers: said }, { headers })
+        ? await requestFor(server, id, { caller: request.caller })
+        : { ...request, body: otherBody() }
+    t.notSame(
+      { body, said: otherHeaders },
+      { body: request.body, said: request.headers },
+      `${id}: the fixture's bodies differ`,
+    )
+    return await send({ ...request, body, headers: otherHeaders }, { headers })
   },
 )
 
-produced(303, "a page that sends on, be it to another gateway's", async (id) => {
-  const ask = await askFor(server, id)
-  const reply = await send(successOf(id) === 303 ? ask : { ...ask, server: elsewhere })
+testStatus(303, 'the answer redirects, also to the page of another gateway', async (id) => {
+  const request = await requestFor(server, id)
+  const reply = await send(successStatus(id) === 303 ? request : { ...request, server: otherGatewayServer })
   t.match(
     reply.headers.get('location'),
-    successOf(id) === 303 ? ask.params!.id : 'https://pay.example/session',
+    successStatus(id) === 303 ? request.params!.id : 'https://pay.example/session',
     id,
   )
   t.equal(reply.headers.get('cache-control'), 'no-store', id)
@@ -189,37 +202,37 @@ produced(303, "a page that sends on, be it to another gateway's", async (id) => 
 })
 
 for (const status of [200, 201, 202, 204]) {
-  produced(status, 'a request that is right', async (id) =>
-    status === successOf(id) ? await send(await rightFor(id)) : await other(status)(id),
+  testStatus(status, 'the request is valid', async (id) =>
+    status === successStatus(id) ? await send(await validRequestFor(id)) : await sendForStatus(status)(id),
   )
 }
 
-produced(206, 'a range of the bytes', async (id) => {
-  const ask = await askFor(server, id)
-  const whole = await send(ask)
-  const part = await send(ask, { headers: { range: 'bytes=1-3' } })
+testStatus(206, 'the request asks for a range', async (id) => {
+  const request = await requestFor(server, id)
+  const whole = await send(request)
+  const part = await send(request, { headers: { range: 'bytes=1-3' } })
   t.same(part.bytes, whole.bytes.subarray(1, 4), id)
   t.equal(part.headers.get('content-range'), `bytes 1-3/${whole.bytes.length}`, id)
   t.equal(part.headers.get('etag'), whole.headers.get('etag'), id)
   return part
 })
 
-produced(416, 'a range after the end', async (id) => {
-  const reply = await send(await askFor(server, id), { headers: { range: 'bytes=1000000-' } })
+testStatus(416, 'the range starts after the end', async (id) => {
+  const reply = await send(await requestFor(server, id), { headers: { range: 'bytes=1000000-' } })
   t.match(reply.headers.get('content-range'), /^bytes \*\/\d+$/, id)
   return reply
 })
 
-produced(304, 'the ETag is the one that the caller has', async (id) => {
-  const ask = await askFor(server, id)
-  const { headers } = await send(ask)
-  return await send(ask, { headers: { 'if-none-match': headers.get('etag')! } })
+testStatus(304, 'If-None-Match is the current ETag', async (id) => {
+  const request = await requestFor(server, id)
+  const { headers } = await send(request)
+  return await send(request, { headers: { 'if-none-match': headers.get('etag')! } })
 })
 
-t.test('302: the store gives the bytes itself', async (t) => {
-  // A store with addresses of its own; everything else is as it is.
+t.test('302: the object store serves the bytes itself', async (t) => {
+  // The real handlers, with a store that has presigned URLs.
   const blobs = { redirects: true, presign: async (key: string) => `https://store.example/${key}?signed` }
-  const sendsOn = Object.fromEntries(
+  const redirectingHandlers = Object.fromEntries(
     operationIds.map((id) => [
       id,
       async (request: never, services: HandlerServices) =>
@@ -229,9 +242,9 @@ t.test('302: the store gives the bytes itself', async (t) => {
         } as never),
     ]),
   ) as unknown as Operations
-  const redirecting = await startServer(t, { ...beside(server), handlers: sendsOn })
+  const redirecting = await startServer(t, { ...sharedDataOf(server), handlers: redirectingHandlers })
   for (const { id } of declares(302)) {
-    const reply = await send({ ...(await askFor(server, id)), server: redirecting })
+    const reply = await send({ ...(await requestFor(server, id)), server: redirecting })
     t.equal(reply.status, 302, `${id} ${reply.text}`)
     t.match(reply.headers.get('location'), /^https:\/\/store\.example\/file_\w+\?signed$/, id)
     t.match(reply.headers.get('cache-control'), /no-store|no-cache/, id)
@@ -240,32 +253,32 @@ t.test('302: the store gives the bytes itself', async (t) => {
 })
 
 t.test('408: the body stops arriving', async (t) => {
-  const impatient = await startServer(t, {
-    ...beside(server),
-    env: { ...beside(server).env, REQUEST_TIMEOUT: '1' },
+  const shortTimeoutServer = await startServer(t, {
+    ...sharedDataOf(server),
+    env: { ...sharedDataOf(server).env, REQUEST_TIMEOUT: '1' },
   })
-  const asked = declares(408).flatMap((info) =>
+  const targets = declares(408).flatMap((info) =>
     info.body?.form === undefined || info.body.contentTypes.length === 1
       ? [info]
       : [info, { ...info, form: true }],
   )
   await Promise.all(
-    asked.map(async ({ id, method, form = false }: OperationInfo & { id: OperationId; form?: boolean }) => {
-      const ask = await askFor(
+    targets.map(async ({ id, method, form = false }: OperationInfo & { id: OperationId; form?: boolean }) => {
+      const request = await requestFor(
         server,
         id,
-        fixtures[id].others?.[408] === undefined ? { form } : { other: 408 },
+        fixtures[id].byStatus?.[408] === undefined ? { form } : { forStatus: 408 },
       )
-      const { raw, type } = contentOf(ask)!
+      const { raw, type } = encodedBody(request)!
       const headers = [
-        ...Object.entries(ask.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
-        `authorization: Bearer ${ask.caller.key}`,
+        ...Object.entries(request.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+        `authorization: Bearer ${request.caller.key}`,
         `content-type: ${type}`,
         `content-length: ${Buffer.byteLength(raw as Uint8Array)}`,
       ]
-      const reply = await sendLines(
-        impatient,
-        `${method} ${pathOf(ask)} HTTP/1.1`,
+      const reply = await sendRaw(
+        shortTimeoutServer,
+        `${method} ${pathOf(request)} HTTP/1.1`,
         headers,
         raw.slice(0, -10),
       )
@@ -275,7 +288,7 @@ t.test('408: the body stops arriving', async (t) => {
         { code: 'REQUEST_TIMEOUT', details: { request_id: reply.headers.get('x-request-id')![0] } },
         id,
       )
-      holdAgainstSpec(
+      assertMatchesSpec(
         id,
         reply.status,
         new Headers([...reply.headers].map(([name, [value]]) => [name, value] as [string, string])),
@@ -285,24 +298,24 @@ t.test('408: the body stops arriving', async (t) => {
   )
 })
 
-t.test('429: the key has no request left', async (t) => {
+t.test('429: the rate limit of the key is used up', async (t) => {
   const policies = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI', 'PAGE', 'GATEWAY'].map((name) => [
     `RATE_LIMIT_${name}`,
     '1',
   ])
   const limited = await startServer(t, { env: Object.fromEntries(policies) })
   for (const { id } of declares(429)) {
-    const ask = await askFor(limited, id)
-    const { secret } = await insertedKey(limited, ask.caller.id)
-    await send(ask, { key: secret, headers: { accept: 'image/png' } })
-    const reply = await send(ask, { key: secret })
+    const request = await requestFor(limited, id)
+    const { secret } = await createApiKey(limited, request.caller.id)
+    await send(request, { key: secret, headers: { accept: 'image/png' } })
+    const reply = await send(request, { key: secret })
     t.equal(reply.status, 429, `${id} ${reply.text}`)
     t.equal(reply.body.error.code, 'RATE_LIMITED', id)
-    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)
+    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
   }
 })
 
-t.test('500: the handler throws, and nothing of it is told', async (t) => {
+t.test('500: the handler throws, and the answer shows nothing of the error', async (t) => {
   const throwing = Object.fromEntries(
     operationIds.map((id) => [
       id,
@@ -311,78 +324,81 @@ t.test('500: the handler throws, and nothing of it is told', async (t) => {
       },
     ]),
   ) as unknown as Operations
-  const broken = await startServer(t, { handlers: throwing })
+  const failingServer = await startServer(t, { handlers: throwing })
   for (const { id } of declares(500)) {
-    const reply = await send(await askFor(broken, id))
+    const reply = await send(await requestFor(failingServer, id))
     t.equal(reply.status, 500, id)
     t.equal(reply.body.error.code, 'SERVER_ERROR', id)
     t.notMatch(reply.text, /secret inside/, id)
     t.ok(
-      broken.logs.some(
+      failingServer.logs.some(
         (line) =>
           line.includes(`secret inside of ${id}`) && line.includes(reply.headers.get('x-request-id')!),
       ),
-      `${id}: the log has it under the request id`,
+      `${id}: the log has the error with the request id`,
     )
   }
 })
 
-t.test('503: the database is gone', async (t) => {
-  const apart = await startServer(t)
-  const wire = await createWire(t, apart.databaseUrl)
-  const cutOff = await startServer(t, { ...beside(apart), databaseUrl: wire.url })
-  const asks = new Map<OperationId, Ask>()
+t.test('503: the database is unreachable', async (t) => {
+  const directServer = await startServer(t)
+  const proxy = await createDatabaseProxy(t, directServer.databaseUrl)
+  const proxiedServer = await startServer(t, { ...sharedDataOf(directServer), databaseUrl: proxy.url })
+  const requests = new Map<OperationId, OperationRequest>()
   for (const { id } of declares(503).filter(({ id }) => !unconfiguredOperations.includes(id)))
-    asks.set(id, { ...(await askFor(apart, id)), server: cutOff })
-  await wire.cut()
-  for (const [id, ask] of asks) {
-    const reply = await send(ask)
+    requests.set(id, { ...(await requestFor(directServer, id)), server: proxiedServer })
+  await proxy.cut()
+  for (const [id, request] of requests) {
+    const reply = await send(request)
     t.equal(reply.status, 503, `${id} ${reply.text}`)
-    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)
+    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
   }
-  await wire.mend()
-  for (const [id, ask] of asks) {
-    const reply = await send(ask)
+  await proxy.restore()
+  for (const [id, request] of requests) {
+    const reply = await send(request)
     t.equal(
       reply.status,
-      successOf(id),
-      `${id} serves again at once, and the refused one had no effect: ${reply.text}`,
+      successStatus(id),
+      `${id} succeeds at once after the outage; the failed request had no effect: ${reply.text}`,
     )
   }
-  await waitUntil(() => cutOff.services.principals.listening, 'the server hears of revoked keys again')
+  await waitUntil(
+    () => proxiedServer.services.principals.listening,
+    'the server to listen for revoked keys again',
+  )
 })
 
-t.test('503: the gateway is not to be asked', async (t) => {
+t.test('503: the payment gateway is unreachable', async (t) => {
   for (const id of unconfiguredOperations) {
-    const reply = await send({ ...(await askFor(server, id, { other: 503 })), server: byStripe })
+    const reply = await send({ ...(await requestFor(server, id, { forStatus: 503 })), server: stripeServer })
     t.equal(reply.status, 503, `${id} ${reply.text}`)
-    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} says when to come back`)
+    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
   }
 })
 
-t.test('nothing that the spec declares is left unseen', async (t) => {
-  t.same(unseen(seen), [])
+t.test('every declared status of every operation was covered', async (t) => {
+  t.same(uncoveredResponses(coveredResponses), [])
 })
 
-/** The answer while another request with the same idempotency key runs. */
-async function whileRunning(ask: Ask): Promise<Reply> {
-  return await ((operations[ask.id] as OperationInfo).handlesIdempotency === true
-    ? whileWritten(ask)
-    : whileLocked(ask))
+/** The answer while another request with the same idempotency key is running. */
+async function whileRunning(request: OperationRequest): Promise<Reply> {
+  return await ((operations[request.id] as OperationInfo).handlesIdempotency === true
+    ? whileMessageInProgress(request)
+    : whileLocked(request))
 }
 
-/** The message that it answers with is still being written. */
-async function whileWritten(ask: Ask): Promise<Reply> {
+/** Inserts a message in progress with the idempotency key; the AI operations look for such a message. */
+async function whileMessageInProgress(request: OperationRequest): Promise<Reply> {
   const { digest, bodyHash } = idempotencyFingerprint({
     key: 'running',
-    method: operations[ask.id].method,
-    path: pathOf(ask),
-    body: ask.body,
+    method: operations[request.id].method,
+    path: pathOf(request),
+    body: request.body,
   })
   await server.services.database.prisma.message.create({
     data: {
       id: newId('msg'),
-      userId: ask.caller.id,
+      userId: request.caller.id,
       role: 'assistant',
       status: 'in_progress',
       model: 'extractive-1',
@@ -391,20 +407,23 @@ async function whileWritten(ask: Ask): Promise<Reply> {
       bodyHash: new Uint8Array(bodyHash),
     },
   })
-  return await send(ask, { headers: { 'idempotency-key': 'running' } })
+  return await send(request, { headers: { 'idempotency-key': 'running' } })
 }
 
-/** Its lock is held from outside. */
-async function whileLocked(ask: Ask): Promise<Reply> {
+/** Takes the advisory lock of the idempotency key on another connection. */
+async function whileLocked(request: OperationRequest): Promise<Reply> {
   const client = new pg.Client({ connectionString: server.databaseUrl })
   await client.connect()
   try {
-    const { method } = operations[ask.id]
-    const path = operations[ask.id].path.replace(/\{([^}]+)\}/g, (_, name: string) => ask.params![name])
+    const { method } = operations[request.id]
+    const path = operations[request.id].path.replace(
+      /\{([^}]+)\}/g,
+      (_, name: string) => request.params![name],
+    )
     await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [
-      `idempotency ${ask.caller.id} ${method} ${path} running`,
+      `idempotency ${request.caller.id} ${method} ${path} running`,
     ])
-    return await send(ask, { headers: { 'idempotency-key': 'running' } })
+    return await send(request, { headers: { 'idempotency-key': 'running' } })
   } finally {
     await client.end()
   }

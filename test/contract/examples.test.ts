@@ -1,4 +1,5 @@
-// Every example of the contract, executed: what it says can be sent is sent, of real things, and what it says comes back has the shape of what came.
+// Examples in the contract: sends the example request of each operation with real ids and compares the answer
+// with the example response. Validates the examples of answers, events and errors.
 import type { ValidateFunction } from 'ajv'
 import t, { type Test } from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
@@ -7,36 +8,37 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import replies from '../../generated/replies.js'
 import { resolve } from '../../scripts/generate/resolve.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { askFor, operationIds, send, served } from '../support/operation-fixtures.ts'
+import { requestFor, operationIds, send, served } from '../support/operation-fixtures.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 import { events, exampleRequest, examples } from '../support/example-fixtures.ts'
 
 type Json = any
 
-// Whatever else is paid for is paid by the hour.
+// All other prices in the fixtures are one-time or monthly.
 const last: OperationId[] = ['advanceTestClock']
 
-t.test('the example request of every operation is answered as its example says', async (t) => {
+t.test('the example request of every operation gets the example response', async (t) => {
   const server = await startServer(t)
   for (const { id } of [
     ...served.filter(({ id }) => !last.includes(id)),
     ...served.filter(({ id }) => last.includes(id)),
   ]) {
     const { status, body, headers } = await send(await exampleRequest(server, id))
-    t.ok(
-      status < 400,
-      `${id} is answered with ${status}: ${status < 400 ? 'a success' : JSON.stringify(body)}`,
-    )
+    t.ok(status < 400, `${id} answers ${status}: ${status < 400 ? 'a success' : JSON.stringify(body)}`)
     if (status >= 400) continue
     const example = examples[id].replies[status]
     if (headers.get('content-type')?.startsWith('application/json') !== true) continue
-    t.not(example, undefined, `${id} has an example of its ${status}`)
-    t.same(differences(example, body, schemaOf(id, status), id), [], `${id} answers what its example shows`)
+    t.not(example, undefined, `${id} has an example for ${status}`)
+    t.same(
+      differences(example, body, schemaOf(id, status), id),
+      [],
+      `${id} answers with the fields of its example`,
+    )
   }
 })
 
-t.test('the example of every answer is one that the contract allows', async (t) => {
+t.test('the example of every response matches the contract', async (t) => {
   for (const id of operationIds) {
     for (const [status, { contentType, serializer, events }] of Object.entries(
       (operations[id] as OperationInfo).replies,
@@ -49,13 +51,13 @@ t.test('the example of every answer is one that the contract allows', async (t) 
         continue
       const example = examples[id].replies[status]
       if (events !== undefined) {
-        const shown = [...String(example).matchAll(/^event: (.+)\ndata: (.+)$/gm)]
+        const expected = [...String(example).matchAll(/^event: (.+)\ndata: (.+)$/gm)]
         t.same(
-          shown.map(([, name]) => name),
+          expected.map(([, name]) => name),
           Object.keys(events),
-          `${id} shows each of its events`,
+          `${id} has an example of each event`,
         )
-        for (const [, name, data] of shown) allows(t, events[name], JSON.parse(data), `${id} ${name}`)
+        for (const [, name, data] of expected) allows(t, events[name], JSON.parse(data), `${id} ${name}`)
       } else if (serializer !== undefined) {
         allows(t, serializer, example, `${id} ${status}`)
       }
@@ -63,7 +65,7 @@ t.test('the example of every answer is one that the contract allows', async (t) 
   }
 })
 
-t.test('the example of every event is one that the contract allows', async (t) => {
+t.test('the example of every event matches the contract', async (t) => {
   t.same(
     events.map(({ type }) => type),
     Object.keys(eventTypes),
@@ -71,24 +73,24 @@ t.test('the example of every event is one that the contract allows', async (t) =
   for (const { type, example } of events) {
     allows(t, eventTypes[type as EventType].payload, example, type)
     for (const [field, former] of Object.entries(example.data.previous_attributes))
-      t.notSame(example.data.object[field], former, `${type} shows another ${field} than before`)
+      t.notSame(example.data.object[field], former, `${type} has a new ${field}`)
     if (type.endsWith('.updated'))
       t.not(
         Object.keys(example.data.previous_attributes).length,
         type === 'avatar.updated' ? -1 : 0,
-        `${type} shows what was changed`,
+        `${type} lists the changed attributes`,
       )
   }
 })
 
-t.test('the example of every error is what the server says in such a case', async (t) => {
+t.test('the example of every error is the error that the server answers with', async (t) => {
   const server = await startServer(t)
-  const ask = await askFor(server, 'updateProject')
-  const path = `/projects/${ask.params!.id}`
+  const request = await requestFor(server, 'updateProject')
+  const path = `/projects/${request.params!.id}`
   const reader = await server.person({ scopes: ['projects:read'] })
-  const archived = await askFor(server, 'updateProject', { other: 409 })
+  const archived = await requestFor(server, 'updateProject', { forStatus: 409 })
   const expired = await server.person({ expiresAt: new Date(Date.now() - 1000) })
-  const { client } = ask.caller
+  const { client } = request.caller
   const answered: Record<string, Json> = {
     Unauthorized: await createClient(server.url, expired.key).put(path, { name: 'New' }),
     Forbidden: await reader.client.put(path, { name: 'New' }),
@@ -113,9 +115,9 @@ t.test('the example of every error is what the server says in such a case', asyn
     },
   ] of Object.entries(answered)) {
     const example = (contract.components.responses as Json)[name].content['application/json'].example.error
-    const { request_id: _shown, ...shown } = example.details
-    const { request_id: _told, ...told } = error.details
-    t.same({ code: error.code, details: told }, { code: example.code, details: shown }, name)
+    const { request_id: _expectedId, ...expected } = example.details
+    const { request_id: _actualId, ...actual } = error.details
+    t.same({ code: error.code, details: actual }, { code: example.code, details: expected }, name)
     t.equal(
       error.message.replace(/_[0-9a-hjkmnp-tv-z]{26}/g, '_01jd6y8m5qe8btc4y5w1r0n3fz'),
       example.message,
@@ -138,7 +140,10 @@ function schemaOf(id: OperationId, status: number): Json {
   ].schema
 }
 
-/** Where two answers of one schema have other fields, or other types. What may be null or may be missing may be so in one of them. */
+/**
+ * The fields that only one of two answers has, and fields whose types differ. An optional or nullable field
+ * may be absent or null in one answer.
+ */
 function differences(example: Json, answer: Json, given: Json, at: string): string[] {
   if (example === null || answer === null) return []
   if (typeof example !== typeof answer || Array.isArray(example) !== Array.isArray(answer))
@@ -154,7 +159,7 @@ function differences(example: Json, answer: Json, given: Json, at: string): stri
   if (typeof example !== 'object' || schema.properties === undefined) return []
   const missing = Object.keys(example)
     .filter((key) => !Object.hasOwn(answer, key) && schema.required?.includes(key))
-    .map((key) => `${at}.${key} is in the example alone`)
+    .map((key) => `${at}.${key} is only in the example`)
   const unshown = Object.keys(answer)
     .filter((key) => !Object.hasOwn(example, key))
     .map((key) => `${at}.${key} is not in the example`)

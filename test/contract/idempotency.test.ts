@@ -1,129 +1,136 @@
-// Every POST can be repeated safely: with the same key and body it has one effect and one answer.
+// Idempotency: a POST repeated with the same key and body takes effect once and gets the same answer.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { allScopes, type Scope } from '../../services/users/api-keys.ts'
-import { askFor, infos, otherScope, send, successOf } from '../support/operation-fixtures.ts'
-import { createDump, insertedKey } from '../support/db-fixtures.ts'
+import { send, requestFor, operationInfos, unrelatedScope, successStatus } from '../support/operation-fixtures.ts'
+import { createDump, createApiKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const dump = await createDump(t, server)
-const posts = infos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
-/** What changes nothing is asked anew, by whoever may then. */
-const questions: OperationId[] = ['searchKnowledgeBase']
-/** What takes longer than a transaction, and is done again. */
-const anew: OperationId[] = ['advanceTestClock']
-const once = posts.filter(({ id }) => ![...questions, ...anew].includes(id))
-const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
+const posts = operationInfos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
+/** Read-only POSTs. They ignore the Idempotency-Key and run again. */
+const readOnlyPosts: OperationId[] = ['searchKnowledgeBase']
+/** Takes longer than one transaction, so a repeated request runs again. */
+const repeatedPosts: OperationId[] = ['advanceTestClock']
+const idempotentPosts = posts.filter(({ id }) => ![...readOnlyPosts, ...repeatedPosts].includes(id))
+const withIdempotencyKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
-t.test('every POST with a key takes an Idempotency-Key', async (t) => {
+t.test('every authenticated POST accepts an Idempotency-Key', async (t) => {
   t.same(
     posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id),
-    [...questions, ...anew],
+    [...readOnlyPosts, ...repeatedPosts],
   )
-  for (const id of [...questions, ...anew])
-    t.equal((await send(await askFor(server, id), keyed('two words'))).status, 400, id)
+  for (const id of [...readOnlyPosts, ...repeatedPosts])
+    t.equal((await send(await requestFor(server, id), withIdempotencyKey('two words'))).status, 400, id)
 })
 
-for (const id of questions) {
-  t.test(`${id} repeated is another question`, async (t) => {
-    const ask = await askFor(server, id)
+for (const id of readOnlyPosts) {
+  t.test(`${id} runs again when it is repeated`, async (t) => {
+    const request = await requestFor(server, id)
     const before = await dump()
-    const first = await send(ask, keyed('once'))
-    t.equal(first.status, successOf(id))
-    t.same(await dump(), before, 'nothing is remembered')
-    const again = await send(ask, keyed('once'))
+    const first = await send(request, withIdempotencyKey('once'))
+    t.equal(first.status, successStatus(id))
+    t.same(await dump(), before, 'no idempotency record is stored')
+    const again = await send(request, withIdempotencyKey('once'))
     t.equal(again.text, first.text)
     t.equal(again.headers.get('idempotent-replayed'), null)
-    const { secret } = await insertedKey(server, ask.caller.id, { projectIds: [] })
+    const { secret } = await createApiKey(server, request.caller.id, { projectIds: [] })
     t.equal(
-      (await send(ask, { ...keyed('once'), key: secret })).status,
+      (await send(request, { ...withIdempotencyKey('once'), key: secret })).status,
       403,
-      'a key that may not ask is refused',
+      'a repeated request still needs permission',
     )
   })
 }
 
-t.test('the clock moves again with each request', async (t) => {
-  const ask = await askFor(server, 'advanceTestClock')
-  const remembered = () => server.services.database.prisma.idempotencyRecord.count()
-  const before = await remembered()
-  const first = await send(ask, keyed('once'))
-  const again = await send(ask, keyed('once'))
+t.test('advanceTestClock moves the clock with each request', async (t) => {
+  const request = await requestFor(server, 'advanceTestClock')
+  const countRecords = () => server.services.database.prisma.idempotencyRecord.count()
+  const before = await countRecords()
+  const first = await send(request, withIdempotencyKey('once'))
+  const again = await send(request, withIdempotencyKey('once'))
   t.same([first.status, again.status], [200, 200])
-  t.ok(Date.parse(again.body.now) >= Date.parse(first.body.now) + 1000, 'by its second')
+  t.ok(Date.parse(again.body.now) >= Date.parse(first.body.now) + 1000, 'the clock moves by another second')
   t.equal(again.headers.get('idempotent-replayed'), null)
-  t.equal(await remembered(), before, 'nothing is remembered')
+  t.equal(await countRecords(), before, 'no idempotency record is stored')
 })
 
-for (const { id, scopes, secretAnswer } of once) {
-  t.test(`${id} repeated is the same answer and no second effect`, async (t) => {
-    const ask = await askFor(server, id)
-    const first = await send(ask, keyed('once'))
-    t.equal(first.status, successOf(id))
+for (const { id, scopes, secretAnswer } of idempotentPosts) {
+  t.test(`${id} repeated answers the same and has no second effect`, async (t) => {
+    const request = await requestFor(server, id)
+    const first = await send(request, withIdempotencyKey('once'))
+    t.equal(first.status, successStatus(id))
     t.equal(first.headers.get('idempotent-replayed'), null)
     const after = await dump()
-    // An answer with a secret is repeated only to a key that may do as much as the first.
-    const { secret } = await insertedKey(server, ask.caller.id, {
+    // An answer with a secret is replayed only to a key with at least the scopes of the first key.
+    const { secret } = await createApiKey(server, request.caller.id, {
       scopes: secretAnswer ? [...allScopes] : (scopes as Scope[]),
     })
     const withSpare = await dump()
-    for (const key of [ask.caller.key, secret]) {
-      const again = await send(ask, { ...keyed('once'), key })
-      t.equal(again.status, first.status, 'also by another key of the same owner')
-      t.equal(again.text, first.text, 'byte by byte')
+    for (const key of [request.caller.key, secret]) {
+      const again = await send(request, { ...withIdempotencyKey('once'), key })
+      t.equal(again.status, first.status, 'another key of the same owner gets the same status')
+      t.equal(again.text, first.text, 'the body is byte-identical')
       t.equal(again.headers.get('idempotent-replayed'), 'true')
       for (const name of ['location', 'etag', 'content-type'])
         t.equal(again.headers.get(name), first.headers.get(name), name)
       t.not(
         again.headers.get('x-request-id'),
         first.headers.get('x-request-id'),
-        'but under its own request id',
+        'the replay has a request id of its own',
       )
     }
-    t.same(await dump(), withSpare, 'nothing is written again')
+    t.same(await dump(), withSpare, 'the replay writes nothing')
     t.match({ ...withSpare, api_keys: 0 }, { ...after, api_keys: 0 })
     if (!secretAnswer) return
-    const { secret: less } = await insertedKey(server, ask.caller.id, { scopes: scopes as Scope[] })
+    const { secret: less } = await createApiKey(server, request.caller.id, { scopes: scopes as Scope[] })
     const withLess = await dump()
     t.match(
-      await send(ask, { ...keyed('once'), key: less }),
+      await send(request, { ...withIdempotencyKey('once'), key: less }),
       { status: 403, body: { error: { details: { constraint: 'scope' } } } },
-      'a key that may do less does not get the secret',
+      'a key with fewer scopes does not get the secret',
     )
-    t.same(await dump(), withLess, 'and has no effect either')
+    t.same(await dump(), withLess, 'the rejected replay writes nothing')
   })
 
-  t.test(`${id} refused is not remembered`, async (t) => {
-    const ask = await askFor(server, id)
-    const { secret } = await insertedKey(server, ask.caller.id, { scopes: [otherScope(id)] })
+  t.test(`${id} stores no idempotency record when it is rejected`, async (t) => {
+    const request = await requestFor(server, id)
+    const { secret } = await createApiKey(server, request.caller.id, { scopes: [unrelatedScope(id)] })
     const before = await dump()
-    t.equal((await send({ ...ask, query: { surprise: '1' } }, keyed('later'))).status, 400)
-    t.equal((await send(ask, { ...keyed('later'), key: secret })).status, 403)
-    t.equal((await send(ask, { ...keyed('later'), key: null })).status, 401)
-    t.same(await dump(), before, 'nothing is written')
-    const reply = await send(ask, keyed('later'))
-    t.equal(reply.status, successOf(id), 'the same key then has its effect')
+    t.equal((await send({ ...request, query: { surprise: '1' } }, withIdempotencyKey('later'))).status, 400)
+    t.equal((await send(request, { ...withIdempotencyKey('later'), key: secret })).status, 403)
+    t.equal((await send(request, { ...withIdempotencyKey('later'), key: null })).status, 401)
+    t.same(await dump(), before, 'nothing is written to the database')
+    const reply = await send(request, withIdempotencyKey('later'))
+    t.equal(reply.status, successStatus(id), 'a valid request with the same idempotency key takes effect')
     t.equal(reply.headers.get('idempotent-replayed'), null)
   })
 
-  t.test(`${id} under one key by another owner is another request`, async (t) => {
-    const [mine, theirs] = [await askFor(server, id), await askFor(server, id)]
-    const first = await send(mine, keyed('shared'))
-    const second = await send(theirs, keyed(theirs.caller.id === mine.caller.id ? 'another' : 'shared'))
+  t.test(`${id} treats the same idempotency key of another owner as a new request`, async (t) => {
+    const [mine, theirs] = [await requestFor(server, id), await requestFor(server, id)]
+    const first = await send(mine, withIdempotencyKey('shared'))
+    const second = await send(
+      theirs,
+      withIdempotencyKey(theirs.caller.id === mine.caller.id ? 'another' : 'shared'),
+    )
     t.equal(second.status, first.status)
     t.equal(second.headers.get('idempotent-replayed'), null)
     t.not(second.text, first.text)
   })
 }
 
-t.test('an Idempotency-Key is 1 to 255 visible characters', async (t) => {
+t.test('an Idempotency-Key has 1 to 255 visible ASCII characters', async (t) => {
   for (const key of ['a', 'x'.repeat(255), '!"#$%&/()=?']) {
-    t.equal((await send(await askFor(server, 'createProject'), keyed(key))).status, 201, key.slice(0, 20))
+    t.equal(
+      (await send(await requestFor(server, 'createProject'), withIdempotencyKey(key))).status,
+      201,
+      key.slice(0, 20),
+    )
   }
-  const ask = await askFor(server, 'createProject')
+  const request = await requestFor(server, 'createProject')
   for (const key of ['', 'x'.repeat(256), 'two words', 'é', 'a\tb']) {
-    const reply = await send(ask, keyed(key))
+    const reply = await send(request, withIdempotencyKey(key))
     t.equal(reply.status, 400, JSON.stringify(key.slice(0, 20)))
     t.match(
       reply.body.error.details.errors,

@@ -1,6 +1,6 @@
-// Bodies that are not strictly JSON, or that another reader would understand differently, are 400 and leave nothing.
+// Strict JSON: an invalid or ambiguous body is answered with 400 and has no effect.
 import t from 'tap'
-import { askFor, send, withJson } from '../support/operation-fixtures.ts'
+import { requestFor, send, withJson } from '../support/operation-fixtures.ts'
 import { createDump } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
@@ -12,82 +12,82 @@ const bytes = (...parts: Array<string | number[]>): Uint8Array<ArrayBuffer> =>
   )
 const nested = (depth: number, open = '[', close = ']') => open.repeat(depth) + close.repeat(depth)
 
-/** Each takes the text of a right body and the same without its closing brace; the text is wrong in this one way. */
+/** Each case builds an invalid body from a valid one and from the same text without its closing brace. */
 const corpus: Record<
   string,
   Array<[string, (right: string, open: string) => string | Uint8Array<ArrayBuffer>]>
 > = {
   json: [
-    ['nothing but a brace', () => '{'],
-    ['blanks alone', () => ' \n\t '],
-    ['cut short', (right) => right.slice(0, -1)],
-    ['cut in half', (right) => right.slice(0, right.length / 2)],
+    ['a brace alone', () => '{'],
+    ['whitespace alone', () => ' \n\t '],
+    ['truncated at the last character', (right) => right.slice(0, -1)],
+    ['truncated in the middle', (right) => right.slice(0, right.length / 2)],
     ['a byte order mark', (right) => `\ufeff${right}`],
-    ['something behind it', (right) => `${right} x`],
-    ['two of them', (right) => `${right}${right}`],
-    ['a NUL behind it', (right) => bytes(right, [0])],
+    ['trailing text', (right) => `${right} x`],
+    ['two values', (right) => `${right}${right}`],
+    ['a trailing NUL', (right) => bytes(right, [0])],
     ['a raw NUL in a string', (_, open) => bytes(open, ',"x":"a', [0], 'b"}')],
     ['a raw newline in a string', (_, open) => `${open},"x":"a\nb"}`],
-    ['a comma too many', (_, open) => `${open},}`],
+    ['a trailing comma', (_, open) => `${open},}`],
     ['a comment', (right) => `${right}/* */`],
     ['single quotes', (_, open) => `${open},'x':1}`],
-    ['a bare key', (_, open) => `${open},x:1}`],
+    ['an unquoted key', (_, open) => `${open},x:1}`],
     ['NaN', (_, open) => `${open},"x":NaN}`],
     ['a leading zero', (_, open) => `${open},"x":01}`],
     ['a plus', (_, open) => `${open},"x":+1}`],
-    ['half an escape', (_, open) => `${open},"x":"\\u12"}`],
+    ['an incomplete escape', (_, open) => `${open},"x":"\\u12"}`],
     ['an unknown escape', (_, open) => `${open},"x":"\\x41"}`],
-    ['brackets that cross', (_, open) => `${open},"x":[}]`],
+    ['mismatched brackets', (_, open) => `${open},"x":[}]`],
   ],
   no_nul: [
     ['an escaped NUL in a value', (_, open) => `${open},"x":"a\\u0000b"}`],
     ['an escaped NUL in a key', (_, open) => `${open},"a\\u0000b":1}`],
-    ['an escaped NUL deep down', (_, open) => `${open},"x":[{"y":["\\u0000"]}]}`],
+    ['an escaped NUL in a nested value', (_, open) => `${open},"x":[{"y":["\\u0000"]}]}`],
   ],
   well_formed: [
-    ['a high surrogate alone', (_, open) => `${open},"x":"\\ud83d"}`],
-    ['a low surrogate alone', (_, open) => `${open},"x":"\\ude00"}`],
-    ['a pair the wrong way round', (_, open) => `${open},"x":"\\ude00\\ud83d"}`],
-    ['half a pair before a letter', (_, open) => `${open},"x":"\\ud83dx"}`],
-    ['half a pair in a key', (_, open) => `${open},"\\ud83d":1}`],
+    ['a lone high surrogate', (_, open) => `${open},"x":"\\ud83d"}`],
+    ['a lone low surrogate', (_, open) => `${open},"x":"\\ude00"}`],
+    ['a reversed surrogate pair', (_, open) => `${open},"x":"\\ude00\\ud83d"}`],
+    ['a high surrogate before a letter', (_, open) => `${open},"x":"\\ud83dx"}`],
+    ['a lone surrogate in a key', (_, open) => `${open},"\\ud83d":1}`],
   ],
   utf8: [
-    ['a byte that is none', (_, open) => bytes(open, ',"x":"', [0xff], '"}')],
+    ['an invalid byte', (_, open) => bytes(open, ',"x":"', [0xff], '"}')],
     ['Latin-1', (_, open) => bytes(open, ',"x":"', [0xe9], '"}')],
     ['an overlong NUL', (_, open) => bytes(open, ',"x":"', [0xc0, 0x80], '"}')],
     ['a surrogate in UTF-8', (_, open) => bytes(open, ',"x":"', [0xed, 0xa0, 0x80], '"}')],
-    ['above the last character', (_, open) => bytes(open, ',"x":"', [0xf4, 0x90, 0x80, 0x80], '"}')],
-    ['half a character', (_, open) => bytes(open, ',"x":"', [0xf0, 0x9f, 0x98], '"}')],
+    ['a code point above U+10FFFF', (_, open) => bytes(open, ',"x":"', [0xf4, 0x90, 0x80, 0x80], '"}')],
+    ['an incomplete character', (_, open) => bytes(open, ',"x":"', [0xf0, 0x9f, 0x98], '"}')],
     ['UTF-16', (right) => new Uint8Array(Buffer.from(`\ufeff${right}`, 'utf16le'))],
   ],
   unique_keys: [
-    ['a key twice', (_, open) => `${open},"x":1,"x":1}`],
-    ['a key twice, once escaped', (_, open) => `${open},"x":1,"\\u0078":1}`],
-    ['a key twice, deep down', (_, open) => `${open},"x":[{"y":{"z":1,"z":2}}]}`],
-    ['the empty key twice', (_, open) => `${open},"":1,"":1}`],
-    ['its own first key twice', (right, open) => `${open},${right.slice(1, -1)}}`],
+    ['a duplicate key', (_, open) => `${open},"x":1,"x":1}`],
+    ['a duplicate key, once escaped', (_, open) => `${open},"x":1,"\\u0078":1}`],
+    ['a duplicate key in a nested object', (_, open) => `${open},"x":[{"y":{"z":1,"z":2}}]}`],
+    ['a duplicate empty key', (_, open) => `${open},"":1,"":1}`],
+    ['all keys of the body twice', (right, open) => `${open},${right.slice(1, -1)}}`],
   ],
   forbidden_key: [
     ['__proto__', (_, open) => `${open},"__proto__":{"role":"admin"}}`],
     ['__proto__ escaped', (_, open) => `${open},"\\u005f_proto__":1}`],
-    ['__proto__ deep down', (_, open) => `${open},"x":[{"__proto__":null}]}`],
+    ['__proto__ in a nested object', (_, open) => `${open},"x":[{"__proto__":null}]}`],
   ],
   max_depth: [
     ['33 deep', (_, open) => `${open},"x":${nested(32)}}`],
-    ['33 deep in objects', (_, open) => `${open},"x":${'{"a":'.repeat(32)}1${'}'.repeat(32)}}`],
+    ['33 nested objects', (_, open) => `${open},"x":${'{"a":'.repeat(32)}1${'}'.repeat(32)}}`],
     ['100,000 deep', (_, open) => `${open},"x":${nested(100_000)}}`],
-    ['100,000 deep and never closed', (_, open) => `${open},"x":${'['.repeat(100_000)}`],
+    ['100,000 deep and unclosed', (_, open) => `${open},"x":${'['.repeat(100_000)}`],
   ],
 }
 
 for (const { id } of withJson) {
-  t.test(`${id} takes strict JSON only`, async (t) => {
-    const ask = await askFor(server, id)
-    const right = JSON.stringify(ask.body)
+  t.test(`${id} accepts strict JSON only`, async (t) => {
+    const request = await requestFor(server, id)
+    const right = JSON.stringify(request.body)
     const before = await dump()
     for (const [constraint, cases] of Object.entries(corpus)) {
       for (const [name, make] of cases) {
-        const reply = await send(ask, {
+        const reply = await send(request, {
           raw: make(right, right.slice(0, -1)),
           headers: { 'content-type': 'application/json' },
         })
@@ -102,15 +102,20 @@ for (const { id } of withJson) {
         )
       }
     }
-    const deep = await send(ask, {
+    const deep = await send(request, {
       raw: `${right.slice(0, -1)},"x":${nested(31)}}`,
       headers: { 'content-type': 'application/json' },
     })
-    t.match(deep.body.error.details, { field: 'x', constraint: 'additionalProperties' }, '32 deep is read')
-    t.same(await dump(), before, 'nothing is written')
+    t.match(
+      deep.body.error.details,
+      { field: 'x', constraint: 'additionalProperties' },
+      '32 levels are parsed',
+    )
+    t.same(await dump(), before, 'nothing is written to the database')
     t.ok(
-      (await send(ask, { raw: ` ${right}\n`, headers: { 'content-type': 'application/json' } })).status < 300,
-      'and without the faults it is taken',
+      (await send(request, { raw: ` ${right}\n`, headers: { 'content-type': 'application/json' } })).status <
+        300,
+      'the valid body with surrounding whitespace is accepted',
     )
   })
 }

@@ -1,8 +1,8 @@
-// Lists: what page, limit, sort and order may be, and that walking the pages meets every item exactly once.
+// Lists: the values of page, limit, sort and order; all pages together contain every item exactly once.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, infos, operationIds, pathOf, send } from '../support/operation-fixtures.ts'
-import type { Ask } from '../support/operation-fixture.ts'
+import { operationIds, pathOf, send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operation-fixture.ts'
 import {
   insertedOrder,
   insertedPrice,
@@ -11,26 +11,26 @@ import {
   insertedSubscription,
 } from '../support/db-fixtures-payments.ts'
 import {
-  insertedDelivery,
-  insertedDocument,
-  insertedEndpoints,
-  insertedEvent,
-  insertedFile,
-  insertedInvitation,
-  insertedKey,
-  insertedKnowledgeBase,
-  insertedLink,
-  insertedMember,
-  insertedMessage,
-  insertedProject,
-  insertedSession,
-  insertedUser,
+  createDelivery,
+  createDocument,
+  createWebhookEndpoints,
+  createEvent,
+  createFile,
+  createInvitation,
+  createApiKey,
+  createKnowledgeBase,
+  createFileLink,
+  createMember,
+  createMessage,
+  createProject,
+  createSession,
+  createUser,
 } from '../support/db-fixtures.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 
-/** Models that nobody asks anything. */
+/** Models of a provider that no test calls. */
 const models = ['m-7', 'a-1', 'Z', 'm-10', 'm-1', 'b', 'zz']
 const server = await startServer(t, {
   env: {
@@ -40,172 +40,188 @@ const server = await startServer(t, {
   },
 })
 const { prisma } = server.services.database
-const lists = infos.filter((info) => info.paged)
-const count = 7
-const many = <T>(make: (i: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, i) => make(i)))
+const lists = operationInfos.filter((info) => info.paged)
+const itemCount = 7
+const createMany = <T>(make: (i: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: itemCount }, (_, i) => make(i)))
 
-/** Makes seven items, all alike in every field that a list is sorted by, and asks for their list. */
-const seeds: Partial<Record<OperationId, () => Promise<{ ask: Ask; ids: string[] }>>> = {
+/** Creates seven items that are equal in every sortable field, and the request that lists them. */
+const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationRequest; ids: string[] }>>> = {
   async listMyInvitations() {
-    const ask = await askFor(server, 'listProjects')
-    const ids = await many(
+    const request = await requestFor(server, 'listProjects')
+    const ids = await createMany(
       async () =>
-        await insertedInvitation(
+        await createInvitation(
           server,
-          await insertedProject({ server, caller: ask.caller, rank: 'none' }),
-          ask.caller.email,
+          await createProject({ server, caller: request.caller, role: 'none' }),
+          request.caller.email,
         ),
     )
     await prisma.invitation.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask: { ...ask, id: 'listMyInvitations' }, ids }
+    return { request: { ...request, id: 'listMyInvitations' }, ids }
   },
   async listApiKeys() {
-    const ask = await askFor(server, 'listApiKeys')
-    const ids = await many(async () => (await insertedKey(server, ask.caller.id)).id)
+    const request = await requestFor(server, 'listApiKeys')
+    const ids = await createMany(async () => (await createApiKey(server, request.caller.id)).id)
     await prisma.apiKey.updateMany({
       where: { id: { in: ids } },
       data: { createdAt: new Date(), name: 'alike' },
     })
-    return { ask, ids }
+    return { request, ids }
   },
   async listUsers() {
     const at = new Date()
-    const ids = await many(async () => await insertedUser(server))
+    const ids = await createMany(async () => await createUser(server))
     await prisma.user.updateMany({
       where: { id: { in: ids } },
       data: { createdAt: at, updatedAt: at, name: 'Alike' },
     })
-    return { ask: await askFor(server, 'listUsers'), ids }
+    return { request: await requestFor(server, 'listUsers'), ids }
   },
   async listProjects() {
-    const ask = await askFor(server, 'listApiKeys')
-    const ids = await many(async () => await insertedProject({ server, caller: ask.caller, rank: 'viewer' }))
+    const request = await requestFor(server, 'listApiKeys')
+    const ids = await createMany(
+      async () => await createProject({ server, caller: request.caller, role: 'viewer' }),
+    )
     await prisma.project.updateMany({ where: { id: { in: ids } }, data: { updatedAt: new Date() } })
-    return { ask: { ...ask, id: 'listProjects' }, ids }
+    return { request: { ...request, id: 'listProjects' }, ids }
   },
   async listMembers() {
-    const ask = await askFor(server, 'listMembers')
-    const ids = await many(
-      async () => await insertedMember(server, ask.params!.id, await insertedUser(server), 'viewer'),
+    const request = await requestFor(server, 'listMembers')
+    const ids = await createMany(
+      async () => await createMember(server, request.params!.id, await createUser(server), 'viewer'),
     )
     await prisma.member.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listInvitations() {
-    const ask = await askFor(server, 'listInvitations')
-    const ids = await many(
-      async (i) => await insertedInvitation(server, ask.params!.id, `guest${i}@example.com`),
+    const request = await requestFor(server, 'listInvitations')
+    const ids = await createMany(
+      async (i) => await createInvitation(server, request.params!.id, `guest${i}@example.com`),
     )
     await prisma.invitation.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listFiles() {
-    const ask = await askFor(server, 'listFiles')
-    const ids = await many(() =>
-      insertedFile(server, ask.caller.id, { projectId: ask.project, content: 'alike', name: 'Alike.txt' }),
+    const request = await requestFor(server, 'listFiles')
+    const ids = await createMany(() =>
+      createFile(server, request.caller.id, {
+        projectId: request.project,
+        content: 'alike',
+        name: 'Alike.txt',
+      }),
     )
     await prisma.file.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listFileLinks() {
-    const ask = await askFor(server, 'listFileLinks')
+    const request = await requestFor(server, 'listFileLinks')
     const at = new Date()
-    const ids = await many(async () => (await insertedLink(server, ask.params!.id, ask.caller.id)).id)
+    const ids = await createMany(
+      async () => (await createFileLink(server, request.params!.id, request.caller.id)).id,
+    )
     await prisma.fileLink.updateMany({
       where: { id: { in: ids } },
       data: { createdAt: at, expiresAt: new Date(at.getTime() + 86_400_000) },
     })
-    return { ask, ids }
+    return { request, ids }
   },
   async listModels() {
-    return { ask: await askFor(server, 'listModels'), ids: models }
+    return { request: await requestFor(server, 'listModels'), ids: models }
   },
   async listSessions() {
-    const ask = await askFor(server, 'listSessions')
-    const ids = await many(() => insertedSession(server, ask.caller.id, { projectId: ask.project }))
+    const request = await requestFor(server, 'listSessions')
+    const ids = await createMany(() =>
+      createSession(server, request.caller.id, { projectId: request.project }),
+    )
     const at = new Date()
     await prisma.session.updateMany({ where: { id: { in: ids } }, data: { createdAt: at, updatedAt: at } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listSessionMessages() {
-    const ask = await askFor(server, 'listSessionMessages')
-    const ids = await many((i) =>
-      insertedMessage(server, ask.params!.id, ask.caller.id, { role: i % 2 === 0 ? 'user' : 'assistant' }),
+    const request = await requestFor(server, 'listSessionMessages')
+    const ids = await createMany((i) =>
+      createMessage(server, request.params!.id, request.caller.id, {
+        role: i % 2 === 0 ? 'user' : 'assistant',
+      }),
     )
     await prisma.message.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listKnowledgeBases() {
-    const ask = await askFor(server, 'listKnowledgeBases')
-    const ids = await many(() =>
-      insertedKnowledgeBase(server, ask.caller.id, { projectId: ask.project, name: 'Alike' }),
+    const request = await requestFor(server, 'listKnowledgeBases')
+    const ids = await createMany(() =>
+      createKnowledgeBase(server, request.caller.id, { projectId: request.project, name: 'Alike' }),
     )
     await prisma.knowledgeBase.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listDocuments() {
-    const ask = await askFor(server, 'listDocuments')
-    const ids = await many(() => insertedDocument(server, ask.params!.id, { name: 'Alike' }))
+    const request = await requestFor(server, 'listDocuments')
+    const ids = await createMany(() => createDocument(server, request.params!.id, { name: 'Alike' }))
     await prisma.document.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listProducts() {
-    const ask = await askFor(server, 'listProducts')
-    const ids = await many(() => insertedProduct(server, { name: 'Alike' }))
+    const request = await requestFor(server, 'listProducts')
+    const ids = await createMany(() => insertedProduct(server, { name: 'Alike' }))
     await prisma.product.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listPrices() {
     const product = await insertedProduct(server)
-    const ids = await many(() => insertedPrice(server, product))
-    return { ask: await askFor(server, 'listPrices'), ids }
+    const ids = await createMany(() => insertedPrice(server, product))
+    return { request: await requestFor(server, 'listPrices'), ids }
   },
   async listOrders() {
-    const ask = await askFor(server, 'listOrders')
-    const ids = await many(() => insertedOrder(server, ask.caller.id, { projectId: ask.project }))
-    return { ask, ids }
+    const request = await requestFor(server, 'listOrders')
+    const ids = await createMany(() =>
+      insertedOrder(server, request.caller.id, { projectId: request.project }),
+    )
+    return { request, ids }
   },
   async listRefunds() {
-    const ask = await askFor(server, 'listRefunds')
-    const ids = await many(() => insertedRefund(server, ask.params!.id))
+    const request = await requestFor(server, 'listRefunds')
+    const ids = await createMany(() => insertedRefund(server, request.params!.id))
     await prisma.refund.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listSubscriptions() {
-    const ask = await askFor(server, 'listSubscriptions')
-    const ids = await many(() => insertedSubscription(server, ask.caller.id, { projectId: ask.project }))
+    const request = await requestFor(server, 'listSubscriptions')
+    const ids = await createMany(() =>
+      insertedSubscription(server, request.caller.id, { projectId: request.project }),
+    )
     const at = new Date()
     await prisma.subscription.updateMany({
       where: { id: { in: ids } },
       data: { createdAt: at, periodEnd: new Date(at.getTime() + 86_400_000) },
     })
-    return { ask, ids }
+    return { request, ids }
   },
   async listWebhookEndpoints() {
-    const ask = await askFor(server, 'listApiKeys')
-    const ids = await insertedEndpoints(server, ask.caller.id, count)
+    const request = await requestFor(server, 'listApiKeys')
+    const ids = await createWebhookEndpoints(server, request.caller.id, itemCount)
     await prisma.webhookEndpoint.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask: { ...ask, id: 'listWebhookEndpoints' }, ids }
+    return { request: { ...request, id: 'listWebhookEndpoints' }, ids }
   },
   async listWebhookDeliveries() {
-    const ask = await askFor(server, 'listWebhookDeliveries')
-    const ids = await many(
-      async () => await insertedDelivery(server, ask.caller.id, { endpointId: ask.params!.id }),
+    const request = await requestFor(server, 'listWebhookDeliveries')
+    const ids = await createMany(
+      async () => await createDelivery(server, request.caller.id, { endpointId: request.params!.id }),
     )
     await prisma.webhookDelivery.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
-    return { ask, ids }
+    return { request, ids }
   },
   async listEvents() {
-    const ask = await askFor(server, 'listApiKeys')
+    const request = await requestFor(server, 'listApiKeys')
     const ids: string[] = []
-    for (let i = 0; i < count; i++) ids.push(await insertedEvent(server, ask.caller.id))
-    return { ask: { ...ask, id: 'listEvents' }, ids }
+    for (let i = 0; i < itemCount; i++) ids.push(await createEvent(server, request.caller.id))
+    return { request: { ...request, id: 'listEvents' }, ids }
   },
 }
-const with_ = (ask: Ask, query: Record<string, string>): Ask => ({
-  ...ask,
-  query: { ...ask.query, ...query },
+const withQuery = (request: OperationRequest, query: Record<string, string>): OperationRequest => ({
+  ...request,
+  query: { ...request.query, ...query },
 })
 const linksOf = (reply: Reply): Record<string, string> =>
   Object.fromEntries(
@@ -216,7 +232,7 @@ const follow = async (url: string, { key }: Person): Promise<Reply> => {
   return await createClient(origin, key).get(pathname + search)
 }
 
-t.test('every list is seeded here', async (t) => {
+t.test('every list has seed data in this test', async (t) => {
   const all = [...lists.map(({ id }) => id), ...cursorLists]
   t.same(
     all.filter((id) => seeds[id] === undefined),
@@ -225,11 +241,11 @@ t.test('every list is seeded here', async (t) => {
   t.same(
     operationIds.filter((id) => id.startsWith('list')).sort(),
     all.sort(),
-    'and every one of them has pages, or goes on after what was seen',
+    'every list has pages or a cursor',
   )
 })
 
-const wrong: Record<string, string[]> = {
+const invalidValues: Record<string, string[]> = {
   page: [
     '0',
     '-1',
@@ -309,10 +325,12 @@ const wrong: Record<string, string[]> = {
 }
 
 for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents' as const]) {
-  t.test(`${id} refuses what its parameters cannot be`, async (t) => {
-    const ask = await askFor(server, id)
-    const refused = async (query: string, field: string, constraint?: string): Promise<void> => {
-      const { status, body } = await ask.caller.client.get(`${pathOf({ ...ask, query: {} })}?${query}`)
+  t.test(`${id} rejects invalid query parameters`, async (t) => {
+    const request = await requestFor(server, id)
+    const assertRejected = async (query: string, field: string, constraint?: string): Promise<void> => {
+      const { status, body } = await request.caller.client.get(
+        `${pathOf({ ...request, query: {} })}?${query}`,
+      )
       t.equal(status, 400, query)
       t.match(
         body.error?.details,
@@ -320,27 +338,31 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
         query,
       )
     }
-    const takes = new Set(queryOf(id).map(({ name }) => name))
-    for (const [name, values] of Object.entries(wrong).filter(([name]) => takes.has(name))) {
+    const declaredNames = new Set(queryOf(id).map(({ name }) => name))
+    for (const [name, values] of Object.entries(invalidValues).filter(([name]) => declaredNames.has(name))) {
       const known = queryOf(id).find((parameter) => parameter.name === name)!.schema.enum ?? []
       for (const value of values.filter((value) => !known.includes(value)))
-        await refused(`${name}=${encodeURIComponent(value)}`, name)
+        await assertRejected(`${name}=${encodeURIComponent(value)}`, name)
     }
     for (const { name, schema } of queryOf(id)) {
       const value = schema.enum?.[0] ?? (schema.type === 'integer' ? '1' : 'x')
-      await refused(`${name}=${value}&${name}=${value}`, name, schema.enum === undefined ? 'type' : undefined)
-      if (schema.enum !== undefined) await refused(`${name}=nothing`, name, 'enum')
+      await assertRejected(
+        `${name}=${value}&${name}=${value}`,
+        name,
+        schema.enum === undefined ? 'type' : undefined,
+      )
+      if (schema.enum !== undefined) await assertRejected(`${name}=nothing`, name, 'enum')
       if (schema.maxLength !== undefined)
-        await refused(`${name}=${'x'.repeat(schema.maxLength + 1)}`, name, 'maxLength')
+        await assertRejected(`${name}=${'x'.repeat(schema.maxLength + 1)}`, name, 'maxLength')
     }
     for (const { name } of queryOf(id).filter(
       ({ schema }) => schema.type === 'string' && schema.enum === undefined,
     )) {
       for (const text of ['%00', 'a%00b', '%ff', '%ed%a0%80', '%c0%80', ''])
-        await refused(`${name}=${text}`, name)
+        await assertRejected(`${name}=${text}`, name)
     }
     for (const name of ['surprise', 'page[]', 'Page', 'offset', '__proto__', 'constructor'])
-      await refused(`${encodeURIComponent(name)}=1`, name, 'additionalProperties')
+      await assertRejected(`${encodeURIComponent(name)}=1`, name, 'additionalProperties')
     for (const [query, name, constraint] of [
       ['limit=1000000', 'limit', 'maximum'],
       ['page=0', 'page', 'minimum'],
@@ -348,38 +370,38 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
       ['sort=nothing', 'sort', 'enum'],
       ['after=-1', 'after', 'minimum'],
     ])
-      if (takes.has(name)) await refused(query, name, constraint)
+      if (declaredNames.has(name)) await assertRejected(query, name, constraint)
   })
 }
 
 for (const { id } of lists) {
-  t.test(`${id} gives every item once, whatever the order, ties included`, async (t) => {
-    const { ask, ids } = await seeds[id]!()
+  t.test(`${id} returns every item once in each order, ties included`, async (t) => {
+    const { request, ids } = await seeds[id]!()
     const sorts = queryOf(id).find(({ name }) => name === 'sort')!.schema.enum!
     for (const sort of sorts) {
       const orders: string[][] = []
       for (const order of ['asc', 'desc']) {
-        const whole = await send(with_(ask, { sort, order, limit: '100' }))
+        const whole = await send(withQuery(request, { sort, order, limit: '100' }))
         t.equal(whole.status, 200)
         const all = whole.body.data.map((item: { id: string }) => item.id)
         t.same(
           ids.filter((one) => !all.includes(one)),
           [],
-          `${sort} ${order} has them all`,
+          `${sort} ${order} returns all items`,
         )
         t.equal(whole.body.pagination.total, all.length)
-        const met: string[] = []
+        const collectedIds: string[] = []
         for (let page = 1; page <= Math.ceil(all.length / 3); page++) {
-          const { body } = await send(with_(ask, { sort, order, limit: '3', page: String(page) }))
+          const { body } = await send(withQuery(request, { sort, order, limit: '3', page: String(page) }))
           t.same(body.pagination, {
             page,
             limit: 3,
             total: all.length,
             total_pages: Math.ceil(all.length / 3),
           })
-          met.push(...body.data.map((item: { id: string }) => item.id))
+          collectedIds.push(...body.data.map((item: { id: string }) => item.id))
         }
-        t.same(met, all, `${sort} ${order}: the pages together are the whole, each item once`)
+        t.same(collectedIds, all, `${sort} ${order}: the pages contain each item once`)
         orders.push(all)
         const values = whole.body.data.map((item: any) =>
           sort === 'name' && id === 'listMembers' ? item.user.name : item[sort],
@@ -392,16 +414,16 @@ for (const { id } of lists) {
             `${sort} ${order} is sorted`,
           )
       }
-      t.same(orders[1], [...orders[0]].reverse(), `${sort}: ties are broken by id in either direction`)
+      t.same(orders[1], [...orders[0]].reverse(), `${sort}: ties are broken by id in both directions`)
     }
   })
 
   t.test(`${id} links its pages`, async (t) => {
-    const { ask } = await seeds[id]!()
-    const { caller } = ask
-    let reply = await send(with_(ask, { limit: '2', order: 'asc' }))
+    const { request } = await seeds[id]!()
+    const { caller } = request
+    let reply = await send(withQuery(request, { limit: '2', order: 'asc' }))
     const { total, total_pages: last } = reply.body.pagination
-    const met: string[] = []
+    const collectedIds: string[] = []
     for (let page = 1; ; page++) {
       t.equal(reply.body.pagination.page, page)
       const links = linksOf(reply)
@@ -411,8 +433,8 @@ for (const { id } of lists) {
         `page ${page} of ${last}`,
       )
       for (const url of Object.values(links))
-        t.ok(url.startsWith(`${server.url}${pathOf({ ...ask, query: {} })}?`), url)
-      met.push(...reply.body.data.map((item: { id: string }) => item.id))
+        t.ok(url.startsWith(`${server.url}${pathOf({ ...request, query: {} })}?`), url)
+      collectedIds.push(...reply.body.data.map((item: { id: string }) => item.id))
       if (page > 1) t.equal((await follow(links.prev, caller)).body.pagination.page, page - 1)
       if (page === 2) {
         t.equal((await follow(links.first, caller)).body.pagination.page, 1)
@@ -421,14 +443,14 @@ for (const { id } of lists) {
       if (links.next === undefined) break
       reply = await follow(links.next, caller)
     }
-    t.equal(new Set(met).size, total, 'the next links lead through every item')
-    t.equal(met.length, total, 'and once')
+    t.equal(new Set(collectedIds).size, total, 'the next links reach every item')
+    t.equal(collectedIds.length, total, 'each item comes once')
   })
 
-  t.test(`${id}: a page past the end is empty and knows the total`, async (t) => {
-    const { ask, ids } = await seeds[id]!()
+  t.test(`${id} answers a page past the end with no items and the total`, async (t) => {
+    const { request, ids } = await seeds[id]!()
     for (const page of ['500', '1000000']) {
-      const reply = await send(with_(ask, { page, limit: '3' }))
+      const reply = await send(withQuery(request, { page, limit: '3' }))
       t.equal(reply.status, 200)
       const { data, pagination } = reply.body
       t.same(data, [])
@@ -440,22 +462,22 @@ for (const { id } of lists) {
         total_pages: Math.ceil(pagination.total / 3),
       })
       t.equal(
-        (await follow(linksOf(reply).prev, ask.caller)).body.pagination.page,
+        (await follow(linksOf(reply).prev, request.caller)).body.pagination.page,
         pagination.total_pages,
-        'prev leads back to the last page',
+        'prev points to the last page',
       )
     }
     const {
       body: { pagination },
-    } = await send(ask)
+    } = await send(request)
     t.match(pagination, { page: 1, limit: 20 }, 'the defaults')
   })
 }
 
 for (const id of cursorLists) {
-  t.test(`${id} gives every item once, oldest first, and says where to go on`, async (t) => {
-    const { ask, ids } = await seeds[id]!()
-    const whole = await send(with_(ask, { limit: '100' }))
+  t.test(`${id} returns every item once, oldest first, by its cursor`, async (t) => {
+    const { request, ids } = await seeds[id]!()
+    const whole = await send(withQuery(request, { limit: '100' }))
     t.same(
       whole.body.data.map((item: { id: string }) => item.id),
       ids,
@@ -463,30 +485,34 @@ for (const id of cursorLists) {
     const last = whole.body.data.at(-1).sequence
     t.equal(whole.body.has_more, false)
     t.ok(whole.body.next_after >= last)
-    const met: string[] = []
+    const collectedIds: string[] = []
     let after = 0
     for (let more = true; more;) {
-      const { body } = await send(with_(ask, { limit: '3', after: String(after) }))
+      const { body } = await send(withQuery(request, { limit: '3', after: String(after) }))
       t.ok(body.data.every((item: { sequence: number }) => item.sequence > after))
-      met.push(...body.data.map((item: { id: string }) => item.id))
+      collectedIds.push(...body.data.map((item: { id: string }) => item.id))
       t.ok(body.next_after > after)
       after = body.next_after
       more = body.has_more
     }
-    t.same(met, ids, 'the parts together are the whole')
-    t.equal((await send(with_(ask, { limit: String(count) }))).body.has_more, false, 'as many as there are')
-    t.match(
-      (await send(with_(ask, { limit: String(count - 1) }))).body,
-      { has_more: true, next_after: whole.body.data[count - 2].sequence },
-      'one is left',
+    t.same(collectedIds, ids, 'the parts contain each item once')
+    t.equal(
+      (await send(withQuery(request, { limit: String(itemCount) }))).body.has_more,
+      false,
+      'has_more is false when the limit equals the number of items',
     )
-    const { body } = await send(with_(ask, { after: String(after) }))
+    t.match(
+      (await send(withQuery(request, { limit: String(itemCount - 1) }))).body,
+      { has_more: true, next_after: whole.body.data[itemCount - 2].sequence },
+      'one item is left',
+    )
+    const { body } = await send(withQuery(request, { after: String(after) }))
     t.same(
       { ...body, next_after: body.next_after >= after },
       { data: [], has_more: false, next_after: true },
-      'and then there is nothing',
+      'no items are left',
     )
-    t.same((await send(with_(ask, { after: String(Number.MAX_SAFE_INTEGER) }))).body, {
+    t.same((await send(withQuery(request, { after: String(Number.MAX_SAFE_INTEGER) }))).body, {
       data: [],
       has_more: false,
       next_after: Number.MAX_SAFE_INTEGER,
@@ -494,8 +520,8 @@ for (const id of cursorLists) {
   })
 }
 
-t.test('streamEvents refuses a Last-Event-ID that it never gave', async (t) => {
-  const ask = await askFor(server, 'streamEvents')
+t.test('streamEvents rejects a malformed Last-Event-ID', async (t) => {
+  const request = await requestFor(server, 'streamEvents')
   for (const value of [
     '-1',
     '1.5',
@@ -514,7 +540,7 @@ t.test('streamEvents refuses a Last-Event-ID that it never gave', async (t) => {
     '-0',
     'Infinity',
   ]) {
-    const { status, body } = await send(ask, { headers: { 'last-event-id': value } })
+    const { status, body } = await send(request, { headers: { 'last-event-id': value } })
     t.equal(status, 400, value)
     t.match(body.error?.details, { errors: [{ field: 'last-event-id', location: 'header' }] }, value)
   }

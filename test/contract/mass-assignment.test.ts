@@ -1,7 +1,7 @@
-// What the server owns no client sets: each such field in each body is 400 by name, and nothing is written.
+// Mass assignment: each body rejects, by name, every field that only the server sets. Nothing is written.
 import t, { type Test } from 'tap'
-import { askFor, send, successOf, withBody } from '../support/operation-fixtures.ts'
-import type { Ask } from '../support/operation-fixture.ts'
+import { send, withBody, requestFor, successStatus } from '../support/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operation-fixture.ts'
 import { createDump } from '../support/db-fixtures.ts'
 import { allows, bodyOf, replyOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
@@ -9,8 +9,8 @@ import { startServer } from '../support/server.ts'
 const server = await startServer(t)
 const dump = await createDump(t, server)
 
-/** Names that some answer, column or language has. */
-const tempting = [
+/** Names of response fields, columns and properties of JavaScript objects. */
+const forbiddenNames = [
   'id',
   'owner_id',
   'user_id',
@@ -60,16 +60,21 @@ const tempting = [
   'period',
 ]
 
-/** What is wrong with the body is that these fields are not known, and nothing else: each is named. */
-async function refuses(t: Test, ask: Ask, body: Record<string, unknown>, fields: string[]): Promise<void> {
-  const reply = await send({ ...ask, body })
-  t.equal(reply.status, 400, `${ask.id} ${fields.join(', ')}`)
+/** Asserts that the body is rejected for these unknown fields only, and that the answer names each. */
+async function refuses(
+  t: Test,
+  request: OperationRequest,
+  body: Record<string, unknown>,
+  fields: string[],
+): Promise<void> {
+  const reply = await send({ ...request, body })
+  t.equal(reply.status, 400, `${request.id} ${fields.join(', ')}`)
   t.match(
     reply.body?.error,
     { code: 'INVALID_REQUEST', details: { constraint: 'additionalProperties' } },
-    ask.id,
+    request.id,
   )
-  t.ok(fields.includes(reply.body?.error?.details.field), `${ask.id} is refused for one of them`)
+  t.ok(fields.includes(reply.body?.error?.details.field), `${request.id} names one of the fields`)
   t.same(
     reply.body?.error?.details.errors
       ?.map((problem: { message: string }) => ({ ...problem, message: '' }))
@@ -77,7 +82,7 @@ async function refuses(t: Test, ask: Ask, body: Record<string, unknown>, fields:
     fields
       .map((field) => ({ field, constraint: 'additionalProperties', message: '', location: 'body' }))
       .toSorted(byField),
-    `${ask.id} names each of them`,
+    `${request.id} names each field`,
   )
 }
 
@@ -86,48 +91,59 @@ const mine = (names: string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, 'mine']))
 
 for (const { id, form } of withBody) {
-  t.test(`${id} takes no field that the server owns${form ? ', in a form' : ''}`, async (t) => {
-    const ask = await askFor(server, id, { form })
+  t.test(`${id} rejects fields that only the server sets${form ? ', in a form' : ''}`, async (t) => {
+    const request = await requestFor(server, id, { form })
     const { properties = {} } = bodyOf(id, { form })
-    const answered = Object.keys(replyOf(id, successOf(id))?.properties ?? {})
+    const answered = Object.keys(replyOf(id, successStatus(id))?.properties ?? {})
     const before = await dump()
-    const names = [...new Set([...answered, ...tempting])].filter((name) => !Object.hasOwn(properties, name))
-    // A form's parser stops at a name that every object has, and does not say which.
-    const everywhere = form ? names.filter((name) => name in Object.prototype) : []
-    const others = names.filter((name) => !everywhere.includes(name))
-    // No more at once than a form may have fields.
+    const names = [...new Set([...answered, ...forbiddenNames])].filter(
+      (name) => !Object.hasOwn(properties, name),
+    )
+    // The form parser rejects names such as __proto__ and does not report which.
+    const inheritedNames = form ? names.filter((name) => name in Object.prototype) : []
+    const others = names.filter((name) => !inheritedNames.includes(name))
+    // A form may have a limited number of fields, so they are sent in batches.
     for (let i = 0; i < others.length; i += 20)
-      await refuses(t, ask, { ...ask.body, ...mine(others.slice(i, i + 20)) }, others.slice(i, i + 20))
-    await refuses(t, ask, { ...ask.body, id: 'mine' }, ['id'])
-    for (const name of everywhere) await refuses(t, ask, { ...ask.body, [name]: 'mine' }, ['body'])
-    for (const [group, schema] of Object.entries(properties)) {
-      if (!allows(schema, 'object') || schema.properties === undefined) continue
-      await refuses(t, ask, { ...ask.body, [group]: { ...(ask.body![group] as object), id: 'mine' } }, [
-        `${group}.id`,
-      ])
-    }
-    for (const [list, { items }] of Object.entries(properties)) {
-      if (items?.properties === undefined || !Array.isArray(ask.body![list])) continue
-      const [first] = ask.body![list] as object[]
-      const unknown = tempting.filter((name) => !Object.hasOwn(items.properties!, name))
       await refuses(
         t,
-        ask,
-        { ...ask.body, [list]: [{ ...first, ...mine(unknown) }] },
+        request,
+        { ...request.body, ...mine(others.slice(i, i + 20)) },
+        others.slice(i, i + 20),
+      )
+    await refuses(t, request, { ...request.body, id: 'mine' }, ['id'])
+    for (const name of inheritedNames)
+      await refuses(t, request, { ...request.body, [name]: 'mine' }, ['body'])
+    for (const [group, schema] of Object.entries(properties)) {
+      if (!allows(schema, 'object') || schema.properties === undefined) continue
+      await refuses(
+        t,
+        request,
+        { ...request.body, [group]: { ...(request.body![group] as object), id: 'mine' } },
+        [`${group}.id`],
+      )
+    }
+    for (const [list, { items }] of Object.entries(properties)) {
+      if (items?.properties === undefined || !Array.isArray(request.body![list])) continue
+      const [first] = request.body![list] as object[]
+      const unknown = forbiddenNames.filter((name) => !Object.hasOwn(items.properties!, name))
+      await refuses(
+        t,
+        request,
+        { ...request.body, [list]: [{ ...first, ...mine(unknown) }] },
         unknown.map((name) => `${list}[0].${name}`),
       )
     }
-    t.same(await dump(), before, 'nothing is written')
-    const reply = await send(ask)
-    t.equal(reply.status, successOf(id), 'and without it the body is right')
+    t.same(await dump(), before, 'nothing is written to the database')
+    const reply = await send(request)
+    t.equal(reply.status, successStatus(id), 'the body without the extra field is accepted')
   })
 }
 
-t.test('a field in the query is no field of the body', async (t) => {
+t.test('a body field in the query is an unknown parameter', async (t) => {
   for (const { id, form } of withBody) {
-    const ask = await askFor(server, id, { form })
+    const request = await requestFor(server, id, { form })
     const before = await dump()
-    const reply = await send({ ...ask, query: { role: 'owner' } })
+    const reply = await send({ ...request, query: { role: 'owner' } })
     t.equal(reply.status, 400, id)
     t.match(
       reply.body.error.details.errors,

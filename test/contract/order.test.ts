@@ -1,20 +1,20 @@
-// A request that is wrong in two ways is told the earlier one: key 401, rate 429, scope 403, shape 400, existence 404,
-// permission 403, state 409 or 412, and only then the work.
+// The order of checks. A request with two mistakes gets the answer of the earlier check: 401 for the key, 429
+// for the rate limit, 403 for the scope, 400 for the request, 404, 403 for the permission, then 409 or 412.
 import t from 'tap'
 import {
-  askFor,
-  contentOf,
+  requestFor,
+  encodedBody,
   fixtures,
-  infos,
-  ofNothing,
-  otherScope,
+  operationInfos,
+  withUnknownIds,
+  unrelatedScope,
   secured,
   send,
   withBody,
   withFields,
 } from '../support/operation-fixtures.ts'
-import type { Ask } from '../support/operation-fixture.ts'
-import { createDump, insertedKey } from '../support/db-fixtures.ts'
+import { createDump, createApiKey } from '../support/db-fixtures.ts'
+import type { OperationRequest } from '../support/operation-fixture.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -22,88 +22,109 @@ const dump = await createDump(t, server)
 const policies = Object.fromEntries(
   ['DEFAULT', 'WRITE', 'UPLOAD', 'AI'].map((name) => [`RATE_LIMIT_${name}`, '1']),
 )
-const surprised = (ask: Ask): Ask => ({ ...ask, query: { ...ask.query, surprise: '1' } })
-/** A body that ends too early, under its own type; only from operations that have one. */
-const halfOf = (ask: Ask) => {
-  const { raw, type } = contentOf(ask)!
+const withUnknownParameter = (request: OperationRequest): OperationRequest => ({
+  ...request,
+  query: { ...request.query, surprise: '1' },
+})
+/** Half of the request body with its Content-Type. Only for operations with a body. */
+const halfBodyOf = (request: OperationRequest) => {
+  const { raw, type } = encodedBody(request)!
   return { raw: raw.slice(0, Math.ceil(raw.length / 2)), headers: { 'content-type': type } }
 }
-const largeOf = (ask: Ask) => ({
-  ...halfOf(ask),
+const largeBodyOf = (request: OperationRequest) => ({
+  ...halfBodyOf(request),
   raw: new Uint8Array(
-    Buffer.concat([Buffer.from(contentOf(ask)!.raw as string), Buffer.alloc(1024 * 1024, 'x')]),
+    Buffer.concat([Buffer.from(encodedBody(request)!.raw as string), Buffer.alloc(1024 * 1024, 'x')]),
   ),
 })
 const needsScope = ({ scopes }: { scopes: string[] | null }) => scopes!.length > 0
-const asks = new Map<string, Ask>()
-for (const { id } of secured) asks.set(id, await askFor(server, id))
+const requests = new Map<string, OperationRequest>()
+for (const { id } of secured) requests.set(id, await requestFor(server, id))
 
-t.test('401 comes before 429: who has no key learns nothing of the limit of a key', async (t) => {
-  const limited = await startServer(t, { env: policies })
-  for (const info of secured) {
-    const { id } = info
-    const ask = await askFor(limited, id)
-    const { secret } = await insertedKey(limited, ask.caller.id)
-    await send(ask, { key: secret })
-    t.equal((await send(ask, { key: secret })).status, 429, `${id}: the key has no request left`)
-    t.equal((await send(ask, { key: `${secret}x` })).status, 401, id)
-    // Where a key may be left out, who has none is counted by the address.
-    if (info.keyOptional !== true) t.equal((await send(ask, { key: null })).status, 401, id)
-  }
-})
+t.test(
+  '401 comes before 429, so a caller without a key learns nothing about the rate limit of a key',
+  async (t) => {
+    const limited = await startServer(t, { env: policies })
+    for (const info of secured) {
+      const { id } = info
+      const request = await requestFor(limited, id)
+      const { secret } = await createApiKey(limited, request.caller.id)
+      await send(request, { key: secret })
+      t.equal(
+        (await send(request, { key: secret })).status,
+        429,
+        `${id}: the rate limit of the key is used up`,
+      )
+      t.equal((await send(request, { key: `${secret}x` })).status, 401, id)
+      // Where the key is optional, a request without a key counts against the limit of its IP address.
+      if (info.keyOptional !== true) t.equal((await send(request, { key: null })).status, 401, id)
+    }
+  },
+)
 
-t.test('429 comes before 403: a request without the scope counts and is limited', async (t) => {
+t.test('429 comes before 403: a request without the scope counts against the rate limit', async (t) => {
   const limited = await startServer(t, { env: policies })
   for (const { id } of secured.filter(needsScope)) {
-    const ask = await askFor(limited, id)
-    const { secret } = await insertedKey(limited, ask.caller.id, { scopes: [otherScope(id)] })
-    t.equal((await send(ask, { key: secret })).status, 403, id)
-    t.equal((await send(ask, { key: secret })).status, 429, id)
+    const request = await requestFor(limited, id)
+    const { secret } = await createApiKey(limited, request.caller.id, { scopes: [unrelatedScope(id)] })
+    t.equal((await send(request, { key: secret })).status, 403, id)
+    t.equal((await send(request, { key: secret })).status, 429, id)
   }
 })
 
 t.test('401 and 403 for the scope come before 400, 404, 406, 413 and 415', async (t) => {
   const keys = new Map<string, string>()
   for (const { id } of secured)
-    keys.set(id, (await insertedKey(server, asks.get(id)!.caller.id, { scopes: [otherScope(id)] })).secret)
+    keys.set(
+      id,
+      (await createApiKey(server, requests.get(id)!.caller.id, { scopes: [unrelatedScope(id)] })).secret,
+    )
   const before = await dump()
   for (const info of secured) {
     const { id } = info
-    const ask = asks.get(id)!
-    // With no key at all a public file is given to anyone, so that its request is read first.
+    const request = requests.get(id)!
+    // Without a key these operations serve public files, so the request is validated first.
     for (const [key, status] of [
       ...(info.keyOptional === true ? [] : [[null, 401] as const]),
       ['none', 401] as const,
       ...(needsScope(info) ? [[keys.get(id)!, 403] as const] : []),
     ] as const) {
-      t.equal((await send(surprised(ask), { key })).status, status, `${id} with an unknown parameter`)
       t.equal(
-        (await send(ask, { key, headers: { accept: 'image/png' } })).status,
+        (await send(withUnknownParameter(request), { key })).status,
         status,
-        `${id} with another Accept`,
+        `${id} with an unknown parameter`,
       )
-      if (ask.params !== undefined)
-        t.equal((await send(ofNothing(ask), { key })).status, status, `${id} of nothing`)
-      if (ask.body === undefined) continue
-      t.equal((await send(ask, { key, ...halfOf(ask) })).status, status, `${id} with half a body`)
       t.equal(
-        (await send(ask, { key, raw: '{}', headers: { 'content-type': 'text/plain' } })).status,
+        (await send(request, { key, headers: { accept: 'image/png' } })).status,
         status,
-        `${id} with a body of another type`,
+        `${id} with an Accept that does not match`,
       )
-      t.equal((await send(ask, { key, ...largeOf(ask) })).status, status, `${id} with too large a body`)
+      if (request.params !== undefined)
+        t.equal((await send(withUnknownIds(request), { key })).status, status, `${id} with unknown ids`)
+      if (request.body === undefined) continue
+      t.equal((await send(request, { key, ...halfBodyOf(request) })).status, status, `${id} with half a body`)
+      t.equal(
+        (await send(request, { key, raw: '{}', headers: { 'content-type': 'text/plain' } })).status,
+        status,
+        `${id} with another Content-Type`,
+      )
+      t.equal(
+        (await send(request, { key, ...largeBodyOf(request) })).status,
+        status,
+        `${id} with too large a body`,
+      )
     }
   }
-  t.same(await dump(), before, 'nothing is written')
+  t.same(await dump(), before, 'nothing is written to the database')
 })
 
 t.test('400 comes before 404', async (t) => {
   for (const { id } of secured.filter((info) => info.path.includes('{'))) {
-    const ask = ofNothing(asks.get(id)!)
-    t.equal((await send(surprised(ask))).status, 400, `${id} with an unknown parameter`)
-    if (ask.body !== undefined)
+    const request = withUnknownIds(requests.get(id)!)
+    t.equal((await send(withUnknownParameter(request))).status, 400, `${id} with an unknown parameter`)
+    if (request.body !== undefined)
       t.equal(
-        (await send({ ...ask, body: { ...ask.body, surprise: 1 } })).status,
+        (await send({ ...request, body: { ...request.body, surprise: 1 } })).status,
         400,
         `${id} with an unknown field`,
       )
@@ -111,19 +132,19 @@ t.test('400 comes before 404', async (t) => {
 })
 
 t.test('400 comes before 403 for the permission, 409 and 412', async (t) => {
-  for (const { id, ifMatch } of infos.filter(
+  for (const { id, ifMatch } of operationInfos.filter(
     (info) => info.projectAccess !== null && info.projectAccess.role !== 'none',
   )) {
     t.equal(
-      (await send(surprised(await askFor(server, id, { rank: 'none' })))).status,
+      (await send(withUnknownParameter(await requestFor(server, id, { role: 'none' })))).status,
       400,
-      `${id} of a stranger`,
+      `${id} by a non-member`,
     )
     if (ifMatch !== null)
       t.equal(
-        (await send(surprised(asks.get(id)!), { headers: { 'if-match': '"stale"' } })).status,
+        (await send(withUnknownParameter(requests.get(id)!), { headers: { 'if-match': '"stale"' } })).status,
         400,
-        `${id} of what has changed`,
+        `${id} with an old ETag`,
       )
   }
 })
@@ -131,72 +152,86 @@ t.test('400 comes before 403 for the permission, 409 and 412', async (t) => {
 t.test('404 comes before 403 for the permission, 409 and 412', async (t) => {
   const viewer = await server.person()
   for (const { id, ifMatch, scopes } of secured.filter((info) => info.path.includes('{'))) {
-    const nowhere = ofNothing(asks.get(id)!)
+    const unknownRequest = withUnknownIds(requests.get(id)!)
     if (!scopes!.includes('admin'))
-      t.equal((await send(nowhere, { key: viewer.key })).status, 404, `${id} of nothing by anyone`)
+      t.equal(
+        (await send(unknownRequest, { key: viewer.key })).status,
+        404,
+        `${id} with unknown ids, for any user`,
+      )
     if (ifMatch !== null)
       t.equal(
-        (await send(nowhere, { headers: { 'if-match': '"stale"' } })).status,
+        (await send(unknownRequest, { headers: { 'if-match': '"stale"' } })).status,
         404,
-        `${id} of nothing with an old ETag`,
+        `${id} with unknown ids and an old ETag`,
       )
   }
 })
 
 t.test('403 for the permission comes before 409 and 412', async (t) => {
-  for (const info of infos.filter(
+  for (const info of operationInfos.filter(
     (info) => info.projectAccess !== null && info.projectAccess.role !== 'none',
   )) {
-    const ask = await askFor(server, info.id, { rank: 'none' })
+    const request = await requestFor(server, info.id, { role: 'none' })
     if (info.ifMatch !== null)
       t.equal(
-        (await send(ask, { headers: { 'if-match': '"stale"' } })).status,
+        (await send(request, { headers: { 'if-match': '"stale"' } })).status,
         403,
         `${info.id} with an old ETag`,
       )
-    // What is for every state is 409 only while its repetition is running.
+    // An operation that allows every state answers 409 only while a request with its idempotency key is
+    // running.
     if (
       info.replies[409] === undefined ||
-      (info.projectAccess!.states === undefined && fixtures[info.id].others?.[409] === undefined)
+      (info.projectAccess!.states === undefined && fixtures[info.id].byStatus?.[409] === undefined)
     )
       continue
-    const standing = await askFor(server, info.id, { rank: 'none', other: 409 })
-    t.equal((await send(standing)).status, 403, `${info.id} in the wrong state`)
+    const conflicting = await requestFor(server, info.id, { role: 'none', forStatus: 409 })
+    t.equal((await send(conflicting)).status, 403, `${info.id} in the wrong state`)
   }
 })
 
-t.test('409 and 412 come before the work', async (t) => {
-  for (const { id } of infos.filter((info) => info.ifMatch !== null)) {
-    const ask = await askFor(server, id)
+t.test('409 and 412 come before the change', async (t) => {
+  for (const { id } of operationInfos.filter((info) => info.ifMatch !== null)) {
+    const request = await requestFor(server, id)
     const before = await dump()
-    t.equal((await send(ask, { headers: { 'if-match': '"stale"' } })).status, 412, id)
+    t.equal((await send(request, { headers: { 'if-match': '"stale"' } })).status, 412, id)
     t.same(await dump(), before, `${id} changes nothing`)
   }
-  const taken = await askFor(server, 'updateUser', { other: 409 })
+  const conflicting = await requestFor(server, 'updateUser', { forStatus: 409 })
   t.equal(
-    (await send(taken, { headers: { 'if-match': '"stale"' } })).status,
+    (await send(conflicting, { headers: { 'if-match': '"stale"' } })).status,
     412,
-    'an old ETag before an address that is taken',
+    '412 for an old ETag comes before 409 for an email address that is taken',
   )
 })
 
 t.test(
-  'a body is read as what it should be before its fields are looked at, and all of that before the resource',
+  'the Content-Type, then the syntax, then the fields of a body are checked before the resource is loaded',
   async (t) => {
     for (const { id, form } of withBody) {
-      const ask = await askFor(server, id, { form })
-      const nowhere = ofNothing(ask)
+      const request = await requestFor(server, id, { form })
+      const unknownRequest = withUnknownIds(request)
       t.equal(
-        (await send(surprised(nowhere), { raw: '{}', headers: { 'content-type': 'text/plain' } })).status,
+        (
+          await send(withUnknownParameter(unknownRequest), {
+            raw: '{}',
+            headers: { 'content-type': 'text/plain' },
+          })
+        ).status,
         415,
-        `${id} by type`,
+        `${id} with another Content-Type`,
       )
       if (!withFields.some((info) => info.id === id))
-        t.equal((await send(surprised(nowhere), halfOf(ask))).status, 400, `${id} by text`)
+        t.equal(
+          (await send(withUnknownParameter(unknownRequest), halfBodyOf(request))).status,
+          400,
+          `${id} with half a body`,
+        )
       t.equal(
-        (await send({ ...nowhere, body: { ...ask.body, surprise: '1' } })).status,
+        (await send({ ...unknownRequest, body: { ...request.body, surprise: '1' } })).status,
         400,
-        `${id} by its fields`,
+        `${id} with an unknown field`,
       )
     }
   },

@@ -1,103 +1,110 @@
-// What each role may do in a project is what the spec's x-project-access says, for every operation that has it.
+// Roles: each operation allows exactly the project roles and states in its x-project-access.
 import t from 'tap'
 import { ranks } from '../../services/projects/access.ts'
-import { askFor, fixtures, infos, projectOf, send, successOf } from '../support/operation-fixtures.ts'
-import { type Ask, type Fixture, type Rank } from '../support/operation-fixture.ts'
+import { fixtures, projectOf, send, requestFor, operationInfos, successStatus } from '../support/operation-fixtures.ts'
+import type { Fixture, OperationRequest, ProjectRole } from '../support/operation-fixture.ts'
 import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
-import { createDump, insertedKey, insertedProject } from '../support/db-fixtures.ts'
+import { createDump, createApiKey, createProject } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const dump = await createDump(t, server)
-const onProjects = infos.filter((info) => info.projectAccess !== null)
+const projectOperations = operationInfos.filter((info) => info.projectAccess !== null)
 const caller = await server.person()
 
-for (const info of onProjects) {
+for (const info of projectOperations) {
   const { id, projectAccess } = info
-  const needed = projectAccess!.role as Rank
-  t.test(`${id} is for ${needed === 'none' ? 'anyone it names' : `${needed} and above`}`, async (t) => {
-    for (const rank of Object.keys(ranks) as Rank[]) {
-      const ask = await askFor(server, id, { caller, rank })
-      if (ranks[rank] >= ranks[needed]) {
-        const { whenMember }: Fixture = fixtures[id]
-        const reply = await send(ask)
-        t.equal(
-          reply.status,
-          (rank === 'none' ? undefined : whenMember) ?? successOf(id),
-          `${rank} may: ${reply.text.slice(0, 200)}`,
-        )
-        continue
+  const needed = projectAccess!.role as ProjectRole
+  t.test(
+    `${id} needs ${needed === 'none' ? 'no role in the project' : `the role ${needed} or above`}`,
+    async (t) => {
+      for (const rank of Object.keys(ranks) as ProjectRole[]) {
+        const request = await requestFor(server, id, { caller, role: rank })
+        if (ranks[rank] >= ranks[needed]) {
+          const { statusForMember: whenMember }: Fixture = fixtures[id]
+          const reply = await send(request)
+          t.equal(
+            reply.status,
+            (rank === 'none' ? undefined : whenMember) ?? successStatus(id),
+            `${rank} may: ${reply.text.slice(0, 200)}`,
+          )
+          continue
+        }
+        const before = await dump()
+        const reply = await send(request)
+        t.equal(reply.status, 403, `${rank} is rejected: ${reply.text.slice(0, 200)}`)
+        t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'role' } } }, rank)
+        t.same(await dump(), before, `${rank} changes nothing`)
       }
-      const before = await dump()
-      const reply = await send(ask)
-      t.equal(reply.status, 403, `${rank} may not: ${reply.text.slice(0, 200)}`)
-      t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'role' } } }, rank)
-      t.same(await dump(), before, `${rank} changes nothing`)
-    }
-  })
+    },
+  )
 }
 
 t.test(
-  'a project in another state than the operation is for is 409 for whoever may, 404 when it is deleted',
+  'an operation on a project in a wrong state is answered with 409, on a deleted project with 404',
   async (t) => {
-    const asks: Array<[Ask, 'active' | 'archived' | 'deleted']> = []
-    for (const { id, projectAccess } of onProjects) {
+    const requests: Array<[OperationRequest, 'active' | 'archived' | 'deleted']> = []
+    for (const { id, projectAccess } of projectOperations) {
       const allowed = projectAccess!.states ?? ['active', 'archived']
       for (const status of ['active', 'archived', 'deleted'] as const) {
         if (allowed.includes(status)) continue
-        const ask = await askFor(server, id, { caller })
+        const request = await requestFor(server, id, { caller })
         const at = new Date()
         await server.services.database.prisma.project.update({
-          where: { id: projectOf(ask) },
+          where: { id: projectOf(request) },
           data: {
             status,
             archivedAt: status === 'archived' ? at : null,
             deletedAt: status === 'deleted' ? at : null,
           },
         })
-        asks.push([ask, status])
+        requests.push([request, status])
       }
     }
     const before = await dump()
-    for (const [ask, status] of asks) {
-      const reply = await send(ask)
+    for (const [request, status] of requests) {
+      const reply = await send(request)
       t.equal(
         reply.status,
         status === 'deleted' ? 404 : 409,
-        `${ask.id} of a project that is ${status}: ${reply.text.slice(0, 200)}`,
+        `${request.id} of a project with status ${status}: ${reply.text.slice(0, 200)}`,
       )
       if (status !== 'deleted')
         t.match(
           reply.body,
           { error: { code: 'INVALID_STATE', details: { field: 'status', constraint: status } } },
-          ask.id,
+          request.id,
         )
     }
     t.same(await dump(), before, 'nothing changes')
   },
 )
 
-t.test('a session of items is begun by who may order in its project', async (t) => {
+t.test('a checkout with items needs the role editor in its project', async (t) => {
   const { price, monthly } = await catalogFor(server)
   for (const [mode, id] of [
     ['payment', price],
     ['subscription', monthly],
   ] as const) {
-    const begin = async (rank: Rank, status: 'active' | 'archived' | 'deleted' = 'active') =>
+    const postCheckout = async (rank: ProjectRole, status: 'active' | 'archived' | 'deleted' = 'active') =>
       await caller.client.post('/payments/checkout', {
         mode,
         items: [{ price_id: id }],
-        project_id: await insertedProject({ server, caller, rank }, status),
+        project_id: await createProject({ server, caller, role: rank }, status),
         ...pages,
       })
-    for (const rank of Object.keys(ranks) as Rank[]) {
-      t.equal((await begin(rank)).status, ranks[rank] >= ranks.editor ? 201 : 403, `${mode}: ${rank}`)
+    for (const rank of Object.keys(ranks) as ProjectRole[]) {
+      t.equal(
+        (await postCheckout(rank)).status,
+        ranks[rank] >= ranks.editor ? 201 : 403,
+        `${mode}: ${rank}`,
+      )
     }
-    t.match(await begin('editor', 'archived'), {
+    t.match(await postCheckout('editor', 'archived'), {
       status: 409,
       body: { error: { code: 'INVALID_STATE', details: { constraint: 'archived' } } },
     })
-    t.equal((await begin('editor', 'deleted')).status, 404)
+    t.equal((await postCheckout('editor', 'deleted')).status, 404)
   }
   const {
     body: { data },
@@ -105,61 +112,61 @@ t.test('a session of items is begun by who may order in its project', async (t) 
   t.same(
     data.filter((order: { project_id: string | null }) => order.project_id !== null),
     [],
-    "and none of it is the caller's own",
+    'none of these orders are personal orders of the caller',
   )
 })
 
-const inSome = onProjects.filter(({ path }) => !path.includes('/projects'))
+const withOptionalProject = projectOperations.filter(({ path }) => !path.includes('/projects'))
 
-t.test('what may be in a project or in none has a fixture for either', async (t) => {
+t.test('every operation on resources with an optional project has a fixture without a project', async (t) => {
   t.same(
-    inSome.filter(({ id }) => fixtures[id].own === undefined).map(({ id }) => id),
+    withOptionalProject.filter(({ id }) => fixtures[id].withoutProject === undefined).map(({ id }) => id),
     [],
   )
 })
 
-for (const { id, path } of inSome) {
-  t.test(`${id} of what is in no project is its owner's alone`, async (t) => {
-    const ask = await askFor(server, id, { own: true })
-    const elsewhere = await insertedProject({ server, caller: ask.caller, rank: 'owner' })
-    const { secret } = await insertedKey(server, ask.caller.id, { projectIds: [elsewhere] })
+for (const { id, path } of withOptionalProject) {
+  t.test(`${id} without a project is only for the owner of the resource`, async (t) => {
+    const request = await requestFor(server, id, { withoutProject: true })
+    const otherProject = await createProject({ server, caller: request.caller, role: 'owner' })
+    const { secret } = await createApiKey(server, request.caller.id, { projectIds: [otherProject] })
     const before = await dump()
     t.match(
-      await send(ask, { key: secret }),
+      await send(request, { key: secret }),
       { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } } },
-      'a key for some projects may not',
+      'a key that is limited to projects is rejected',
     )
     if (path.includes('{')) {
       for (const [who, { key }] of Object.entries({ another: caller, admin: server.admin })) {
         t.match(
-          await send(ask, { key }),
+          await send(request, { key }),
           { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'owner' } } } },
-          `${who} may not`,
+          `${who} is rejected`,
         )
       }
     }
-    t.same(await dump(), before, 'and nothing changes')
-    t.equal((await send(ask)).status, successOf(id), 'the owner may')
+    t.same(await dump(), before, 'nothing changes')
+    t.equal((await send(request)).status, successStatus(id), 'the owner is allowed')
   })
 }
 
-t.test('a key for some projects touches no other, whatever its owner may', async (t) => {
-  const allowed = await askFor(server, 'getProject', { caller })
-  const { secret } = await insertedKey(server, caller.id, { projectIds: [allowed.params!.id] })
+t.test('a key that is limited to projects cannot access any other project', async (t) => {
+  const allowed = await requestFor(server, 'getProject', { caller })
+  const { secret } = await createApiKey(server, caller.id, { projectIds: [allowed.params!.id] })
   t.equal((await send(allowed, { key: secret })).status, 200)
-  const asks: Ask[] = []
-  for (const { id } of onProjects) asks.push(await askFor(server, id, { caller }))
+  const requests: OperationRequest[] = []
+  for (const { id } of projectOperations) requests.push(await requestFor(server, id, { caller }))
   const before = await dump()
-  for (const ask of asks) {
-    const reply = await send(ask, { key: secret })
-    t.equal(reply.status, 403, ask.id)
-    t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } }, ask.id)
+  for (const request of requests) {
+    const reply = await send(request, { key: secret })
+    t.equal(reply.status, 403, request.id)
+    t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } }, request.id)
   }
   t.same(await dump(), before, 'nothing changes')
-  const { body } = await send({ ...(await askFor(server, 'listProjects', { caller })) }, { key: secret })
+  const { body } = await send({ ...(await requestFor(server, 'listProjects', { caller })) }, { key: secret })
   t.same(
     body.data.map(({ id }: { id: string }) => id),
     [allowed.params!.id],
-    'and the list has no other',
+    'the list contains only the project of the key',
   )
 })

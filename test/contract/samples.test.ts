@@ -1,4 +1,4 @@
-// Every sample of code on the reference page, run as a reader would run it: in a folder with the files that it names, with the address of a server and a key.
+// Code samples of the reference page: each runs against a real server, in a folder with the files it names.
 import { execFile, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const ids = Object.keys(operations) as OperationId[]
 
 const has = (command: string, ...args: string[]): boolean =>
   spawnSync(command, args, { stdio: 'ignore' }).status === 0
-const withoutEnd: OperationId[] = ['streamEvents']
+const endlessStreams: OperationId[] = ['streamEvents']
 
 interface Failure {
   code?: number
@@ -24,7 +24,7 @@ interface Failure {
 }
 
 t.test(
-  'the curl of every operation is answered with a success',
+  'the curl sample of every operation succeeds',
   { skip: !has('curl', '--version') && 'no curl' },
   async (t) => {
     const server = await startServer(t)
@@ -32,14 +32,14 @@ t.test(
     for (const id of samplesInOrder()) {
       const { folder: cwd, source, env } = await prepareSample(server, folder, id, 'curl')
       const options = { cwd, env: { ...env, CURL_HOME: join(folder, 'home') } }
-      // A stream without an end is left after its first words.
-      const command = withoutEnd.includes(id) ? `${source} --max-time 2` : source
+      // An event stream never ends, so curl stops after two seconds.
+      const command = endlessStreams.includes(id) ? `${source} --max-time 2` : source
       const failed = await run('bash', ['-euc', command], options).then(
         () => null,
         (error: Failure) => error,
       )
       t.ok(
-        failed === null || (withoutEnd.includes(id) && failed.code === 28),
+        failed === null || (endlessStreams.includes(id) && failed.code === 28),
         `${id}: ${failed === null ? 'done' : `${failed.code} ${failed.stderr} ${failed.stdout}`}`,
       )
     }
@@ -49,7 +49,7 @@ t.test(
 const python = has('python3', '--version')
 const requests = python && has('python3', '-c', 'import requests')
 
-t.test('the Python of every operation is Python', { skip: !python && 'no python3' }, async (t) => {
+t.test('the Python sample of every operation compiles', { skip: !python && 'no python3' }, async (t) => {
   const folder = t.testdir()
   for (const id of ids) writeFileSync(join(folder, `${id}.py`), sampleOf(id, 'Python'))
   const { stdout } = await run('python3', [
@@ -61,17 +61,28 @@ t.test('the Python of every operation is Python', { skip: !python && 'no python3
 })
 
 t.test(
-  'the Python of every operation is answered with a success',
+  'the Python sample of every operation succeeds',
   { skip: !requests && 'no python3 with requests' },
   async (t) => {
     const server = await startServer(t)
     const folder = t.testdir()
-    // One process for all, which is left alone by a stream without an end.
-    const chosen = samplesInOrder().filter((id) => !withoutEnd.includes(id))
+    // All samples run in one process, so those that never end are left out.
+    const chosen = samplesInOrder().filter((id) => !endlessStreams.includes(id))
     const samples: Array<Prepared & { id: string }> = []
     for (const id of chosen) samples.push({ id, ...(await prepareSample(server, folder, id, 'Python')) })
-    const program =
-      'import io, json, os, sys, contextlib\nfor one in json.load(sys.stdin):\n  os.chdir(one["folder"]); os.environ.update(one["env"])\n  try:\n    with contextlib.redirect_stdout(io.StringIO()): exec(compile(one["source"], one["id"], "exec"), {})\n    print(one["id"], "done")\n  except BaseException as error: print(one["id"], repr(error), getattr(getattr(error, "response", None), "text", ""))\n'
+    const program = [
+      'import io, json, os, sys, contextlib',
+      'for one in json.load(sys.stdin):',
+      '  os.chdir(one["folder"]); os.environ.update(one["env"])',
+      '  try:',
+      '    code = compile(one["source"], one["id"], "exec")',
+      '    with contextlib.redirect_stdout(io.StringIO()): exec(code, {})',
+      '    print(one["id"], "done")',
+      '  except BaseException as error:',
+      '    response = getattr(error, "response", None)',
+      '    print(one["id"], repr(error), getattr(response, "text", ""))',
+      '',
+    ].join('\n')
     const child = run('python3', ['-c', program], { maxBuffer: 1e7 })
     child.child.stdin!.end(JSON.stringify(samples))
     const { stdout } = await child
@@ -94,7 +105,7 @@ t.test('every operation has a sample in each language', async (t) => {
       t.equal(
         source.includes('PLATFORM_API_KEY'),
         scopes !== null,
-        `the ${label} of ${id} has a key where it needs one`,
+        `the ${label} of ${id} has a key exactly where the operation needs one`,
       )
   }
 })

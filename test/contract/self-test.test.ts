@@ -1,49 +1,49 @@
-// The tests of the tests: an answer that the spec does not declare is caught, by the server and by the client here, and
-// the gate names what nothing has reached.
+// Tests of the test support: the server and the test client both reject an answer that the spec does not
+// declare, and the coverage check names each operation and status that no test reached.
 import t from 'tap'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations } from '../../services/handler.ts'
-import { createClient, holdAgainstSpec, seen } from '../support/client.ts'
-import { askFor, send, served, successOf } from '../support/operation-fixtures.ts'
-import { declaredPairs, unseen } from '../support/contract-statuses.ts'
+import { createClient, assertMatchesSpec, coveredResponses } from '../support/client.ts'
+import { requestFor, send, served, successStatus } from '../support/operation-fixtures.ts'
+import { declaredResponses, uncoveredResponses } from '../support/contract-statuses.ts'
 import { createEventParser, openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
 
 type Answer = { status: number; body?: any; headers?: Record<string, string> }
-/** The real handlers, their answers bent. */
-const bent = (bend: (answer: Answer) => Answer): Operations =>
+/** The real handlers with modified answers. */
+const withAnswers = (change: (answer: Answer) => Answer): Operations =>
   Object.fromEntries(
     Object.entries(handlers).map(([id, handle]) => [
       id,
       async (request: never, services: never) =>
-        bend(await (handle as (...args: never[]) => Promise<Answer>)(request, services)),
+        change(await (handle as (...args: never[]) => Promise<Answer>)(request, services)),
     ]),
   ) as unknown as Operations
 const withJson = served.filter(
   ({ id }) =>
-    operations[id].replies[successOf(id)].serializer !== undefined &&
+    operations[id].replies[successStatus(id)].serializer !== undefined &&
     id !== 'getOpenapiJson' &&
     id !== 'getReadiness',
 )
 
-t.test('an undeclared field makes the answer a 500, and the log names it', async (t) => {
+t.test('an undeclared field in an answer becomes a 500, and the log names the field', async (t) => {
   const server = await startServer(t, {
-    handlers: bent((answer) => ({
+    handlers: withAnswers((answer) => ({
       ...answer,
       ...(answer.body && { body: { ...answer.body, password_hash: 'canary' } }),
     })),
   })
   for (const { id } of withJson) {
-    const reply = await send(await askFor(server, id))
+    const reply = await send(await requestFor(server, id))
     t.equal(reply.status, 500, id)
     t.notMatch(reply.text, /password_hash|canary/, id)
     t.ok(
       server.logs.some(
         (line) =>
-          line.includes(`the body of ${id} ${successOf(id)} breaks the spec`) &&
+          line.includes(`the body of ${id} ${successStatus(id)} breaks the spec`) &&
           line.includes('password_hash'),
       ),
       id,
@@ -51,54 +51,51 @@ t.test('an undeclared field makes the answer a 500, and the log names it', async
   }
 })
 
-t.test('in production an undeclared field is left out', async (t) => {
+t.test('an undeclared field is removed from the answer in production', async (t) => {
   const server = await startServer(t, {
     env: { VALIDATE_RESPONSES: 'false' },
-    handlers: bent((answer) => ({
+    handlers: withAnswers((answer) => ({
       ...answer,
       ...(answer.body && { body: { ...answer.body, password_hash: 'canary' } }),
     })),
   })
   for (const { id } of withJson) {
-    const reply = await send(await askFor(server, id))
-    t.equal(reply.status, successOf(id), id)
+    const reply = await send(await requestFor(server, id))
+    t.equal(reply.status, successStatus(id), id)
     t.notMatch(reply.text, /password_hash|canary/, id)
   }
 })
 
-t.test('a missing field makes the answer a 500', async (t) => {
+t.test('a missing field in an answer becomes a 500', async (t) => {
   const server = await startServer(t, {
-    handlers: bent((answer) => {
+    handlers: withAnswers((answer) => {
       if (answer.body === undefined || typeof answer.body !== 'object') return answer
       const [first] = Object.keys(answer.body)
       const { [first]: _, ...body } = answer.body
       return { ...answer, body }
     }),
   })
-  for (const { id } of withJson) t.equal((await send(await askFor(server, id))).status, 500, id)
+  for (const { id } of withJson) t.equal((await send(await requestFor(server, id))).status, 500, id)
 })
 
-t.test(
-  'an undeclared status makes the answer a 500, whether answers are held against the spec or not',
-  async (t) => {
-    for (const strict of ['true', 'false']) {
-      const server = await startServer(t, {
-        env: { VALIDATE_RESPONSES: strict },
-        handlers: bent((answer) => ({ ...answer, status: 299 })),
-      })
-      for (const { id } of served) {
-        const reply = await send(await askFor(server, id))
-        t.equal(reply.status, 500, id)
-        t.ok(
-          server.logs.some((line) => line.includes(`${id} answered 299, which the spec does not declare`)),
-          id,
-        )
-      }
+t.test('an undeclared status becomes a 500, with VALIDATE_RESPONSES on or off', async (t) => {
+  for (const strict of ['true', 'false']) {
+    const server = await startServer(t, {
+      env: { VALIDATE_RESPONSES: strict },
+      handlers: withAnswers((answer) => ({ ...answer, status: 299 })),
+    })
+    for (const { id } of served) {
+      const reply = await send(await requestFor(server, id))
+      t.equal(reply.status, 500, id)
+      t.ok(
+        server.logs.some((line) => line.includes(`${id} answered 299, which the spec does not declare`)),
+        id,
+      )
     }
-  },
-)
+  }
+})
 
-t.test('the client throws at every answer that the spec does not declare', async (t) => {
+t.test('the test client throws on every answer that the spec does not declare', async (t) => {
   const good = {
     'content-type': 'application/json',
     'x-request-id': 'x',
@@ -107,14 +104,14 @@ t.test('the client throws at every answer that the spec does not declare', async
     etag: '"x"',
     link: '<x>; rel="first"',
   }
-  const truth = { status: 200, headers: good as Record<string, string>, body: '{"status":"ok"}' }
-  let answer = truth
-  const liar = createServer((_request, response) =>
+  const validAnswer = { status: 200, headers: good as Record<string, string>, body: '{"status":"ok"}' }
+  let answer = validAnswer
+  const fakeServer = createServer((_request, response) =>
     response.writeHead(answer.status, answer.headers).end(answer.body),
   )
-  await new Promise<void>((resolve) => liar.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => liar.close())
-  const { get } = createClient(`http://127.0.0.1:${(liar.address() as AddressInfo).port}`, null)
+  await new Promise<void>((resolve) => fakeServer.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => fakeServer.close())
+  const { get } = createClient(`http://127.0.0.1:${(fakeServer.address() as AddressInfo).port}`, null)
   const { etag: _etag, ...noEtag } = good
   const { link: _link, ...noLink } = good
   const { 'x-request-id': _id, ...noId } = good
@@ -128,14 +125,14 @@ t.test('the client throws at every answer that the spec does not declare', async
     'content-disposition': 'x',
   }
   const part = { ...bytes, 'content-range': 'bytes 0-0/2' }
-  const lacking = (headers: Record<string, string>, missing: string) =>
+  const without = (headers: Record<string, string>, missing: string) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => name !== missing))
   const download = '/storage/files/file_01jd6y8m5qe8btc4y5w1r0n3fz/download'
   const error = JSON.stringify({ error: { code: 'NOT_FOUND', message: 'x', details: { request_id: 'x' } } })
   const page = '{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0}}'
 
   await get('/healthz')
-  for (const [what, path, lie, complaint] of [
+  for (const [what, path, override, expectedError] of [
     ['status', '/healthz', { status: 418 }, /getHealth answered 418/],
     ['field', '/healthz', { body: '{"status":"ok","uptime":1}' }, /getHealth 200 breaks the spec/],
     ['value', '/healthz', { body: '{"status":"fine"}' }, /getHealth 200 breaks the spec/],
@@ -146,10 +143,10 @@ t.test('the client throws at every answer that the spec does not declare', async
       { headers: { ...good, 'content-type': 'text/html' } },
       /getHealth 200 is text\/html/,
     ],
-    ['lack of a request id', '/healthz', { headers: noId }, /no X-Request-ID/],
-    ['lack of nosniff', '/healthz', { headers: noNosniff }, /no X-Content-Type-Options/],
-    ['lack of a Link', '/projects', { headers: noLink, body: page }, /listProjects 200 has no Link/],
-    ['lack of an ETag', '/openapi.json', { headers: noEtag, body: '{}' }, /getOpenapiJson 200 has no ETag/],
+    ['missing request id', '/healthz', { headers: noId }, /no X-Request-ID/],
+    ['missing nosniff', '/healthz', { headers: noNosniff }, /no X-Content-Type-Options/],
+    ['missing Link', '/projects', { headers: noLink, body: page }, /listProjects 200 has no Link/],
+    ['missing ETag', '/openapi.json', { headers: noEtag, body: '{}' }, /getOpenapiJson 200 has no ETag/],
     [
       'error that may be cached',
       '/user/profile',
@@ -157,7 +154,7 @@ t.test('the client throws at every answer that the spec does not declare', async
       /getProfile 403 could be cached/,
     ],
     [
-      'lack of a declared field',
+      'missing declared header',
       '/user/profile',
       { status: 401, body: error },
       /getProfile 401 has no WWW-Authenticate/,
@@ -170,53 +167,53 @@ t.test('the client throws at every answer that the spec does not declare', async
       null,
     ],
     [
-      'bytes of no type',
+      'bytes without a type',
       download,
-      { headers: lacking(bytes, 'content-type'), body: 'x' },
+      { headers: without(bytes, 'content-type'), body: 'x' },
       /downloadFile 200 has no Content-Type/,
     ],
     [
       'bytes without an ETag',
       download,
-      { headers: lacking(bytes, 'etag'), body: 'x' },
+      { headers: without(bytes, 'etag'), body: 'x' },
       /downloadFile 200 has no ETag/,
     ],
     [
-      'bytes without a name',
+      'bytes without a file name',
       download,
-      { headers: lacking(bytes, 'content-disposition'), body: 'x' },
+      { headers: without(bytes, 'content-disposition'), body: 'x' },
       /downloadFile 200 has no Content-Disposition/,
     ],
     [
-      'bytes without ranges',
+      'bytes without Accept-Ranges',
       download,
       { headers: { ...bytes, 'accept-ranges': 'none' }, body: 'x' },
-      /downloadFile 200 has Accept-Ranges: none, declared is bytes/,
+      /downloadFile 200 has Accept-Ranges: none, the spec declares bytes/,
     ],
     ['range', download, { status: 206, headers: part, body: 'x' }, null],
     [
-      'range that does not say which',
+      '206 without Content-Range',
       download,
-      { status: 206, headers: lacking(part, 'content-range'), body: 'x' },
+      { status: 206, headers: without(part, 'content-range'), body: 'x' },
       /downloadFile 206 has no Content-Range/,
     ],
     [
-      'range that is none and does not say so',
+      '416 without Content-Range',
       download,
       { status: 416, body: error },
       /downloadFile 416 has no Content-Range/,
     ],
-    ['way to nowhere', download, { status: 302, body: '' }, /downloadFile 302 has no Location/],
+    ['redirect without Location', download, { status: 302, body: '' }, /downloadFile 302 has no Location/],
     ['body of a 304', '/user/profile', { status: 304, body: '' }, null],
   ] as const) {
-    answer = { ...truth, ...lie }
-    if (complaint === null) await t.resolves(get(path), what)
-    else await t.rejects(get(path), { message: complaint }, what)
+    answer = { ...validAnswer, ...override }
+    if (expectedError === null) await t.resolves(get(path), what)
+    else await t.rejects(get(path), { message: expectedError }, what)
   }
-  t.throws(() => holdAgainstSpec('deleteProject', 204, new Headers(good), { left: 'over' }), /has a body/)
+  t.throws(() => assertMatchesSpec('deleteProject', 204, new Headers(good), { left: 'over' }), /has a body/)
 })
 
-t.test('the reader of streams takes them as the WHATWG has them, however they are cut', async (t) => {
+t.test('the event stream parser follows the WHATWG standard, for any split into chunks', async (t) => {
   const text = [
     '\ufeff: hello\n',
     'data: 1\n\n',
@@ -252,45 +249,45 @@ t.test('the reader of streams takes them as the WHATWG has them, however they ar
   }
 })
 
-t.test('the reader of streams throws at every event that the spec does not declare', async (t) => {
+t.test('the event stream parser throws on every event that the spec does not declare', async (t) => {
   const head = {
     'content-type': 'text/event-stream',
     'x-request-id': 'x',
     'x-content-type-options': 'nosniff',
   }
   let sent = ''
-  const liar = createServer((_request, response) => response.writeHead(200, head).end(sent))
-  await new Promise<void>((resolve) => liar.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => liar.close())
+  const fakeServer = createServer((_request, response) => response.writeHead(200, head).end(sent))
+  await new Promise<void>((resolve) => fakeServer.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => fakeServer.close())
   const open = async (text: string) => {
     sent = text
-    return await openStream(`http://127.0.0.1:${(liar.address() as AddressInfo).port}`, null)
+    return await openStream(`http://127.0.0.1:${(fakeServer.address() as AddressInfo).port}`, null)
   }
-  for (const [text, complaint] of [
+  for (const [text, expectedError] of [
     ['data: {}\n\n', /the event message of streamEvents breaks the spec/],
     ['event: end\ndata: {"reason":"shutdown","more":1}\n\n', /the event end of streamEvents breaks the spec/],
     ['event: other\ndata: {}\n\n', /streamEvents sent the event other, which the spec does not declare/],
     ['event: end\ndata: {\n\n', /JSON/],
     ['', /has ended/],
   ] as const)
-    await t.rejects((await open(text)).next(), { message: complaint }, text)
-  const told: unknown[] = []
+    await t.rejects((await open(text)).next(), { message: expectedError }, text)
+  const received: unknown[] = []
   for await (const event of (await open('id: 3\nevent: end\ndata: {"reason":"shutdown"}\n\n')).events)
-    told.push(event)
-  t.same(told, [{ id: '3', event: 'end', data: { reason: 'shutdown' } }])
+    received.push(event)
+  t.same(received, [{ id: '3', event: 'end', data: { reason: 'shutdown' } }])
 })
 
-t.test('the gate names each operation and status that nothing has reached', async (t) => {
-  const all = declaredPairs()
+t.test('the coverage check names each operation and status that no test reached', async (t) => {
+  const all = declaredResponses()
   t.ok(all.includes('getProject 200') && all.includes('addMember 202') && all.includes('updateMember 412'))
   t.equal(new Set(all).size, all.length)
-  t.same(unseen(new Set(all)), [])
-  t.same(unseen(new Set(all.filter((pair) => pair !== 'addMember 202'))), ['addMember 202'])
+  t.same(uncoveredResponses(new Set(all)), [])
+  t.same(uncoveredResponses(new Set(all.filter((pair) => pair !== 'addMember 202'))), ['addMember 202'])
   t.same(
-    unseen(new Set(all.filter((pair) => !pair.startsWith('getProject ')))),
+    uncoveredResponses(new Set(all.filter((pair) => !pair.startsWith('getProject ')))),
     Object.keys(operations.getProject.replies).map((status) => `getProject ${status}`),
   )
-  t.notOk(seen.has('getHealth 418'), 'and what the spec does not declare is never counted as seen')
+  t.notOk(coveredResponses.has('getHealth 418'), 'an undeclared status is never counted as covered')
   const known: OperationId = 'getHealth'
-  t.ok(seen.has(`${known} 200`))
+  t.ok(coveredResponses.has(`${known} 200`))
 })

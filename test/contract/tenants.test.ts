@@ -1,247 +1,313 @@
-// Another tenant's things: 403 where they exist, 404 where nothing does, no foreign byte in the answer and no effect.
+// Tenant isolation: a request for a resource of another tenant is answered with 403, for an unknown one with
+// 404. The answer shows nothing of the other tenant, and nothing changes.
 import t, { type Test } from 'tap'
-import { askFor, infos, nobodys, secured, send } from '../support/operation-fixtures.ts'
-import type { Ask } from '../support/operation-fixture.ts'
+import { secured, send, requestFor, operationInfos, toUnknownId } from '../support/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operation-fixture.ts'
 import { insertedCheckout, insertedOrder, insertedSubscription } from '../support/db-fixtures-payments.ts'
 import {
   createDump,
-  insertedFile,
-  insertedKnowledgeBase,
-  insertedProject,
-  insertedSession,
+  createFile,
+  createKnowledgeBase,
+  createProject,
+  createSession,
 } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const dump = await createDump(t, server)
-// What only an operator may ask has no other tenant, nor has the catalogue, which is there for all.
+// Left out: operations for admins, and the product catalog, which all users share.
 const withIds = secured.filter(
   (info) => info.path.includes('{') && !info.scopes!.includes('admin') && info.tag !== 'payments-catalogue',
 )
-const stranger = await server.person({ name: 'A stranger by name' })
+const otherTenant = await server.person({ name: 'A stranger by name' })
 
-async function answers(t: Test, ask: Ask, status: number, what: string): Promise<void> {
+async function assertAnswer(t: Test, request: OperationRequest, status: number, what: string): Promise<void> {
   const before = await dump()
-  const reply = await send(ask)
-  t.equal(reply.status, status, `${ask.id} ${what}: ${reply.text.slice(0, 200)}`)
-  t.notMatch(reply.text, /Theirs|@example\.com|A stranger by name/, `${ask.id} ${what} tells nothing of it`)
-  t.same(await dump(), before, `${ask.id} ${what} changes nothing`)
+  const reply = await send(request)
+  t.equal(reply.status, status, `${request.id} ${what}: ${reply.text.slice(0, 200)}`)
+  t.notMatch(
+    reply.text,
+    /Theirs|@example\.com|A stranger by name/,
+    `${request.id} ${what} shows no data of the other tenant`,
+  )
+  t.same(await dump(), before, `${request.id} ${what} changes nothing`)
 }
 
 for (const { id, projectAccess } of withIds) {
-  t.test(`${id} gives nothing of another tenant's`, async (t) => {
-    const theirs = await askFor(server, id, { caller: stranger })
-    await answers(t, { ...theirs, caller: await server.person() }, 403, 'of a stranger')
-    const own = await askFor(server, id)
+  t.test(`${id} gives no access to another tenant's resource`, async (t) => {
+    const theirs = await requestFor(server, id, { caller: otherTenant })
+    await assertAnswer(t, { ...theirs, caller: await server.person() }, 403, 'of another tenant')
+    const own = await requestFor(server, id)
     for (const [name, value] of Object.entries(own.params!)) {
-      await answers(
+      await assertAnswer(
         t,
-        { ...own, params: { ...own.params, [name]: nobodys(value) } },
+        { ...own, params: { ...own.params, [name]: toUnknownId(value) } },
         404,
-        `with ${name} of nothing`,
+        `with an unknown ${name}`,
       )
-      // Inside a project, another project's member or invitation is not there at all.
+      // Inside a project, a member or invitation of another project does not exist.
       const status = name === 'id' && projectAccess?.role !== 'none' ? 403 : 404
-      await answers(
+      await assertAnswer(
         t,
         { ...own, params: { ...own.params, [name]: theirs.params![name] } },
         status,
-        `with ${name} of a stranger`,
+        `with ${name} of another tenant`,
       )
     }
   })
 }
 
-t.test("a key is not made for another tenant's project", async (t) => {
-  const ask = await askFor(server, 'createApiKey')
-  const theirs = await insertedProject({ server, caller: ask.caller, rank: 'none' })
-  await answers(
+t.test("an API key cannot be limited to another tenant's project", async (t) => {
+  const request = await requestFor(server, 'createApiKey')
+  const theirs = await createProject({ server, caller: request.caller, role: 'none' })
+  await assertAnswer(
     t,
-    { ...ask, body: { ...ask.body, project_ids: [theirs] } },
+    { ...request, body: { ...request.body, project_ids: [theirs] } },
     403,
-    'with project_ids of a stranger',
+    'with project_ids of another tenant',
   )
-  await answers(
+  await assertAnswer(
     t,
-    { ...ask, body: { ...ask.body, project_ids: [nobodys(theirs)] } },
+    { ...request, body: { ...request.body, project_ids: [toUnknownId(theirs)] } },
     404,
-    'with project_ids of nothing',
+    'with unknown project_ids',
   )
 })
 
-t.test("another tenant's project is no default project", async (t) => {
-  const ask = await askFor(server, 'updateSettings')
-  const theirs = await insertedProject({ server, caller: ask.caller, rank: 'none' })
-  await answers(
+t.test("the default project cannot be another tenant's project", async (t) => {
+  const request = await requestFor(server, 'updateSettings')
+  const theirs = await createProject({ server, caller: request.caller, role: 'none' })
+  await assertAnswer(
     t,
-    { ...ask, body: { default_project_id: theirs } },
+    { ...request, body: { default_project_id: theirs } },
     403,
-    'with default_project_id of a stranger',
+    'with default_project_id of another tenant',
   )
-  await answers(
+  await assertAnswer(
     t,
-    { ...ask, body: { default_project_id: nobodys(theirs) } },
+    { ...request, body: { default_project_id: toUnknownId(theirs) } },
     404,
-    'with default_project_id of nothing',
+    'with an unknown default_project_id',
   )
 })
 
-t.test('the log tells nothing of another tenant', async (t) => {
+t.test('the event log shows no events of another tenant', async (t) => {
   for (const id of ['listEvents', 'streamEvents'] as const) {
-    const ask = await askFor(server, id)
-    const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
-    await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
-    await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
+    const request = await requestFor(server, id)
+    const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
+    await assertAnswer(
+      t,
+      { ...request, query: { project_id: theirs } },
+      403,
+      'with project_id of another tenant',
+    )
+    await assertAnswer(
+      t,
+      { ...request, query: { project_id: toUnknownId(theirs) } },
+      404,
+      'with an unknown project_id',
+    )
   }
-  const other = await askFor(server, 'listEvents')
+  const other = await requestFor(server, 'listEvents')
   await other.caller.client.post('/projects', { name: 'Theirs' })
-  const mine = await askFor(server, 'listEvents')
-  const typesOf = async (ask: Ask) => (await send(ask)).body.data.map(({ type }: { type: string }) => type)
-  t.same(await typesOf(other), ['profile.updated', 'project.created'], 'the stranger has some')
-  t.same(await typesOf(mine), ['profile.updated'], 'and the caller its own alone')
+  const mine = await requestFor(server, 'listEvents')
+  const typesOf = async (request: OperationRequest) =>
+    (await send(request)).body.data.map(({ type }: { type: string }) => type)
+  t.same(await typesOf(other), ['profile.updated', 'project.created'], 'the other tenant has events')
+  t.same(await typesOf(mine), ['profile.updated'], 'the caller sees only its own events')
 })
 
-t.test("the space of another tenant's project is no place for files", async (t) => {
-  const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
+t.test("files cannot be listed or stored in another tenant's project", async (t) => {
+  const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
   for (const id of ['listFiles', 'getStorageUsage'] as const) {
-    const ask = await askFor(server, id)
-    await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
-    await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
+    const request = await requestFor(server, id)
+    await assertAnswer(
+      t,
+      { ...request, query: { project_id: theirs } },
+      403,
+      'with project_id of another tenant',
+    )
+    await assertAnswer(
+      t,
+      { ...request, query: { project_id: toUnknownId(theirs) } },
+      404,
+      'with an unknown project_id',
+    )
   }
-  const ask = await askFor(server, 'uploadFile')
-  await answers(
+  const request = await requestFor(server, 'uploadFile')
+  await assertAnswer(
     t,
-    { ...ask, body: { ...ask.body, project_id: theirs } },
+    { ...request, body: { ...request.body, project_id: theirs } },
     403,
-    'with project_id of a stranger',
+    'with project_id of another tenant',
   )
-  await answers(
+  await assertAnswer(
     t,
-    { ...ask, body: { ...ask.body, project_id: nobodys(theirs) } },
+    { ...request, body: { ...request.body, project_id: toUnknownId(theirs) } },
     404,
-    'with project_id of nothing',
+    'with an unknown project_id',
+  )
+})
+
+t.test("sessions and knowledge bases cannot use another tenant's project or resources", async (t) => {
+  const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
+  const knowledge = await createKnowledgeBase(server, otherTenant.id, { projectId: theirs })
+  const session = await createSession(server, otherTenant.id, { projectId: theirs })
+  for (const id of ['listSessions', 'listKnowledgeBases'] as const) {
+    const request = await requestFor(server, id)
+    await assertAnswer(
+      t,
+      { ...request, query: { project_id: theirs } },
+      403,
+      'with project_id of another tenant',
+    )
+    await assertAnswer(
+      t,
+      { ...request, query: { project_id: toUnknownId(theirs) } },
+      404,
+      'with an unknown project_id',
+    )
+  }
+  for (const [id, field, value] of [
+    ['createSession', 'project_id', theirs],
+    ['createKnowledgeBase', 'project_id', theirs],
+    ['createChat', 'session_id', session],
+    ['streamChat', 'session_id', session],
+    ['createSession', 'knowledge_base_ids', [knowledge]],
+    ['updateSession', 'knowledge_base_ids', [knowledge]],
+    ['createChat', 'knowledge_base_ids', [knowledge]],
+    ['streamChat', 'knowledge_base_ids', [knowledge]],
+    ['regenerateMessage', 'knowledge_base_ids', [knowledge]],
+  ] as const) {
+    const request = await requestFor(server, id)
+    await assertAnswer(
+      t,
+      { ...request, body: { ...request.body, [field]: value } },
+      403,
+      `with ${field} of another tenant`,
+    )
+    await assertAnswer(
+      t,
+      {
+        ...request,
+        body: {
+          ...request.body,
+          [field]: typeof value === 'string' ? toUnknownId(value) : value.map(toUnknownId),
+        },
+      },
+      404,
+      `with an unknown ${field}`,
+    )
+  }
+  const request = await requestFor(server, 'createDocument')
+  const { text: _text, ...fields } = request.body!
+  const file = await createFile(server, otherTenant.id, { projectId: theirs })
+  await assertAnswer(
+    t,
+    { ...request, body: { ...fields, file_id: file } },
+    403,
+    'with file_id of another tenant',
+  )
+  await assertAnswer(
+    t,
+    { ...request, body: { ...fields, file_id: toUnknownId(file) } },
+    404,
+    'with an unknown file_id',
   )
 })
 
 t.test(
-  "the space of another tenant's project is no place for sessions and knowledge bases, nor what they are made of",
+  "orders and subscriptions cannot use another tenant's project, and its orders cannot be paid",
   async (t) => {
-    const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
-    const knowledge = await insertedKnowledgeBase(server, stranger.id, { projectId: theirs })
-    const session = await insertedSession(server, stranger.id, { projectId: theirs })
-    for (const id of ['listSessions', 'listKnowledgeBases'] as const) {
-      const ask = await askFor(server, id)
-      await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
-      await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
-    }
-    for (const [id, field, value] of [
-      ['createSession', 'project_id', theirs],
-      ['createKnowledgeBase', 'project_id', theirs],
-      ['createChat', 'session_id', session],
-      ['streamChat', 'session_id', session],
-      ['createSession', 'knowledge_base_ids', [knowledge]],
-      ['updateSession', 'knowledge_base_ids', [knowledge]],
-      ['createChat', 'knowledge_base_ids', [knowledge]],
-      ['streamChat', 'knowledge_base_ids', [knowledge]],
-      ['regenerateMessage', 'knowledge_base_ids', [knowledge]],
-    ] as const) {
-      const ask = await askFor(server, id)
-      await answers(t, { ...ask, body: { ...ask.body, [field]: value } }, 403, `with ${field} of a stranger`)
-      await answers(
+    const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
+    for (const id of ['listOrders', 'listSubscriptions'] as const) {
+      const request = await requestFor(server, id)
+      await assertAnswer(
         t,
-        {
-          ...ask,
-          body: { ...ask.body, [field]: typeof value === 'string' ? nobodys(value) : value.map(nobodys) },
-        },
+        { ...request, query: { project_id: theirs } },
+        403,
+        'with project_id of another tenant',
+      )
+      await assertAnswer(
+        t,
+        { ...request, query: { project_id: toUnknownId(theirs) } },
         404,
-        `with ${field} of nothing`,
+        'with an unknown project_id',
       )
     }
-    const ask = await askFor(server, 'createDocument')
-    const { text: _text, ...fields } = ask.body!
-    const file = await insertedFile(server, stranger.id, { projectId: theirs })
-    await answers(t, { ...ask, body: { ...fields, file_id: file } }, 403, 'with file_id of a stranger')
-    await answers(t, { ...ask, body: { ...fields, file_id: nobodys(file) } }, 404, 'with file_id of nothing')
-  },
-)
-
-t.test(
-  "the space of another tenant's project is no place for orders and subscriptions, nor are their orders to be paid",
-  async (t) => {
-    const theirs = await insertedProject({ server, caller: stranger, rank: 'owner' })
-    for (const id of ['listOrders', 'listSubscriptions'] as const) {
-      const ask = await askFor(server, id)
-      await answers(t, { ...ask, query: { project_id: theirs } }, 403, 'with project_id of a stranger')
-      await answers(t, { ...ask, query: { project_id: nobodys(theirs) } }, 404, 'with project_id of nothing')
-    }
-    const { body: order } = await askFor(server, 'createOrder')
-    const { body: { order_id: _order, ...session } = {} } = await askFor(server, 'createCheckout')
+    const { body: order } = await requestFor(server, 'createOrder')
+    const { body: { order_id: _order, ...session } = {} } = await requestFor(server, 'createCheckout')
     for (const [id, body] of [
       ['createOrder', order],
       ['createCheckout', { ...session, items: order!.items }],
     ] as const) {
-      const ask = { id, server, caller: await server.person(), body: { ...body, project_id: theirs } }
-      await answers(t, ask, 403, 'with project_id of a stranger')
-      await answers(
+      const request = { id, server, caller: await server.person(), body: { ...body, project_id: theirs } }
+      await assertAnswer(t, request, 403, 'with project_id of another tenant')
+      await assertAnswer(
         t,
-        { ...ask, body: { ...body, project_id: nobodys(theirs) } },
+        { ...request, body: { ...body, project_id: toUnknownId(theirs) } },
         404,
-        'with project_id of nothing',
+        'with an unknown project_id',
       )
       const { project_id: _project, ...own } = { project_id: null, ...body }
-      await answers(
+      await assertAnswer(
         t,
-        { ...ask, body: { ...own, items: [{ price_id: 'prc_01jd6y8m5qe8btc4y5w1r0n3fz' }] } },
+        { ...request, body: { ...own, items: [{ price_id: 'prc_01jd6y8m5qe8btc4y5w1r0n3fz' }] } },
         404,
-        'with price_id of nothing',
+        'with an unknown price_id',
       )
     }
-    const ask = await askFor(server, 'createCheckout')
+    const request = await requestFor(server, 'createCheckout')
     for (const where of [theirs, null]) {
-      const id = await insertedOrder(server, stranger.id, { projectId: where })
-      await answers(t, { ...ask, body: { ...session, order_id: id } }, 403, 'with order_id of a stranger')
-      await insertedCheckout(server, id)
-      await answers(
+      const id = await insertedOrder(server, otherTenant.id, { projectId: where })
+      await assertAnswer(
         t,
-        { ...ask, body: { ...session, order_id: id } },
+        { ...request, body: { ...session, order_id: id } },
         403,
-        'with order_id of a stranger that is being paid',
+        'with order_id of another tenant',
+      )
+      await insertedCheckout(server, id)
+      await assertAnswer(
+        t,
+        { ...request, body: { ...session, order_id: id } },
+        403,
+        'with order_id of another tenant that has an open checkout',
       )
     }
-    const subscription = await insertedSubscription(server, stranger.id)
-    const list = await askFor(server, 'listOrders', { own: true })
+    const subscription = await insertedSubscription(server, otherTenant.id)
+    const list = await requestFor(server, 'listOrders', { withoutProject: true })
     t.same(
       (await send({ ...list, query: { subscription_id: subscription } })).body.data,
       [],
-      'nor are the orders of their subscriptions to be found',
+      "the orders of another tenant's subscription are not found",
     )
   },
 )
 
-/** The models and the catalogue are there for all. */
-const nobodysLists = ['listModels', 'listProducts', 'listPrices']
+/** All users share the models and the product catalog. */
+const sharedLists = ['listModels', 'listProducts', 'listPrices']
 
 t.test("no list has another tenant's items", async (t) => {
-  for (const { id } of infos.filter(
+  for (const { id } of operationInfos.filter(
     (info) =>
-      !nobodysLists.includes(info.id) &&
+      !sharedLists.includes(info.id) &&
       info.paged &&
       !info.path.includes('{') &&
       !info.scopes!.includes('admin'),
   )) {
-    const mine = await askFor(server, id)
-    await askFor(server, id, { caller: stranger })
+    const mine = await requestFor(server, id)
+    await requestFor(server, id, { caller: otherTenant })
     const theirs = new Set(
-      (await send({ id, server, caller: stranger })).body.data.map((item: { id: string }) => item.id),
+      (await send({ id, server, caller: otherTenant })).body.data.map((item: { id: string }) => item.id),
     )
-    t.ok(theirs.size > 0, `${id}: the stranger has some`)
+    t.ok(theirs.size > 0, `${id}: the other tenant has items`)
     const { body } = await send(mine)
-    t.ok(body.data.length > 0, `${id}: the caller has some`)
+    t.ok(body.data.length > 0, `${id}: the caller has items`)
     t.same(
       body.data.filter((item: { id: string }) => theirs.has(item.id)),
       [],
-      `${id}: and none is the stranger's`,
+      `${id}: none belong to the other tenant`,
     )
-    t.equal(body.pagination.total, body.data.length, `${id}: nor are they counted`)
+    t.equal(body.pagination.total, body.data.length, `${id}: the total counts only the caller's items`)
   }
 })

@@ -1,10 +1,10 @@
-// Text comes back as it was sent, character by character, whatever the script.
+// Unicode text: every free-text field returns exactly the characters that were sent, in any script.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor, pathOf, send, successOf, withBody } from '../support/operation-fixtures.ts'
-import type { Ask } from '../support/operation-fixture.ts'
+import { pathOf, send, withBody, requestFor, successStatus } from '../support/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operation-fixture.ts'
 import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
-import type { Attachment } from '../support/contract-form.ts'
+import type { Attachment } from '../support/form-body.ts'
 import { insertedOrder } from '../support/db-fixtures-payments.ts'
 import { startServer } from '../support/server.ts'
 
@@ -37,12 +37,13 @@ const texts = [
 interface Place {
   name: string
   max: number
-  /** What a text must be like. */ pattern?: RegExp
+  /** The pattern of the field. */
+  pattern?: RegExp
   put: (text: string) => Record<string, unknown>
   get: (body: any) => unknown
 }
 
-/** How one text stands in a body at each place that takes any text. */
+/** The fields of a body that accept free text, with functions that set and read one of them. */
 function places({ properties = {} }: Schema): Place[] {
   return Object.entries(properties).flatMap(([name, schema]): Place[] => {
     if (name === 'metadata') {
@@ -99,7 +100,7 @@ function places({ properties = {} }: Schema): Place[] {
   })
 }
 
-/** Whether it takes any script, though not any character. */
+/** Whether the pattern of the schema allows text in any script, though not every character. */
 function isText(schema: Schema): boolean {
   return (
     allows(schema, 'string') &&
@@ -110,7 +111,7 @@ function isText(schema: Schema): boolean {
   )
 }
 
-/** Bodies as one: objects within them, too. */
+/** Merges bodies, including nested objects. */
 function merged(bodies: Array<Record<string, unknown>>): Record<string, unknown> {
   const whole: Record<string, any> = {}
   for (const [name, value] of bodies.flatMap((body) => Object.entries<any>(body))) {
@@ -125,8 +126,13 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 let count = 0
-/** What there is once only is made anew. */
-async function anew({ id, caller, project, body = {} }: Ask): Promise<Record<string, unknown>> {
+/** The valid body with new values for fields that must be unique. */
+async function uniqueBody({
+  id,
+  caller,
+  project,
+  body = {},
+}: OperationRequest): Promise<Record<string, unknown>> {
   count++
   return {
     ...body,
@@ -140,57 +146,59 @@ async function anew({ id, caller, project, body = {} }: Ask): Promise<Record<str
   }
 }
 
-/** What answers something else: of a question its answer. */
-const answering = ['createChat', 'streamChat', 'regenerateMessage', 'searchKnowledgeBase']
+/** Operations that answer with something other than the text they received. */
+const operationsWithOtherAnswers = ['createChat', 'streamChat', 'regenerateMessage', 'searchKnowledgeBase']
 
-for (const { id, ifMatch, method, form } of withBody.filter(({ id }) => !answering.includes(id))) {
-  // What is in no answer is read back by a test of its own.
-  const taking = places(bodyOf(id, { form })).filter(
-    ({ name }) => name.split(/[ .]/)[0] in (replyOf(id, successOf(id))?.properties ?? {}),
+for (const { id, ifMatch, method, form } of withBody.filter(
+  ({ id }) => !operationsWithOtherAnswers.includes(id),
+)) {
+  // Fields that the answer does not contain have tests of their own below.
+  const textFields = places(bodyOf(id, { form })).filter(
+    ({ name }) => name.split(/[ .]/)[0] in (replyOf(id, successStatus(id))?.properties ?? {}),
   )
-  if (taking.length === 0) continue
+  if (textFields.length === 0) continue
   t.test(
-    `${id} keeps ${taking.map(({ name }) => name).join(', ')} as sent${form ? ' in a form' : ''}`,
+    `${id} stores ${textFields.map(({ name }) => name).join(', ')} as sent${form ? ' in a form' : ''}`,
     async (t) => {
-      const ask = await askFor(server, id, { form })
+      const request = await requestFor(server, id, { form })
       const sent = async (change: Record<string, unknown>) => {
-        const others = method === 'PUT' ? {} : await anew(ask)
-        return await send({ ...ask, body: { ...others, ...change } })
+        const others = method === 'PUT' ? {} : await uniqueBody(request)
+        return await send({ ...request, body: { ...others, ...change } })
       }
-      /** One text at each of these places, which takes it. */
-      const keeps = async (there: Array<Place & { text: string }>) => {
-        const reply = await sent(merged(there.map(({ put, text }) => put(text))))
-        t.equal(reply.status < 300 ? '' : reply.text, '', there.map(({ name }) => name).join(', '))
-        for (const { name, get, text } of there) t.equal(get(reply.body), text, `${name} is answered`)
+      /** Sends one text in each of these fields and asserts that it is returned and stored. */
+      const assertStored = async (withTexts: Array<Place & { text: string }>) => {
+        const reply = await sent(merged(withTexts.map(({ put, text }) => put(text))))
+        t.equal(reply.status < 300 ? '' : reply.text, '', withTexts.map(({ name }) => name).join(', '))
+        for (const { name, get, text } of withTexts) t.equal(get(reply.body), text, `${name} is returned`)
         const again =
           method === 'PUT'
-            ? await send({ ...ask, id: ifMatch as OperationId, body: undefined })
-            : await ask.caller.client.get(reply.headers.get('location')!)
-        t.equal(again.status, 200, pathOf(ask))
-        for (const { name, get, text } of there) t.equal(get(again.body), text, `${name} is read back`)
+            ? await send({ ...request, id: ifMatch as OperationId, body: undefined })
+            : await request.caller.client.get(reply.headers.get('location')!)
+        t.equal(again.status, 200, pathOf(request))
+        for (const { name, get, text } of withTexts) t.equal(get(again.body), text, `${name} is read back`)
       }
       for (const i of texts.keys()) {
-        // Another text at each place, so that every place has every text in the end.
-        const there = taking.map((place, k) => ({ ...place, text: texts[(i + k) % texts.length] }))
-        // In a form that character stands for bytes that were no text.
-        const refused = ({ pattern, text }: { pattern?: RegExp; text: string }): boolean =>
+        // A different text in each field. After all rounds, every field had every text.
+        const withTexts = textFields.map((place, k) => ({ ...place, text: texts[(i + k) % texts.length] }))
+        // In a form, U+FFFD stands for bytes that are not valid UTF-8.
+        const isRejected = ({ pattern, text }: { pattern?: RegExp; text: string }): boolean =>
           pattern?.test(text) === false || (form && text.includes('\ufffd'))
-        for (const { name, put, text } of there.filter(refused))
-          t.equal((await sent(put(text))).status, 400, `${name} does not take text ${texts.indexOf(text)}`)
-        const taken = there.filter((place) => !refused(place))
-        // The metadata have one key here, or one value.
+        for (const { name, put, text } of withTexts.filter(isRejected))
+          t.equal((await sent(put(text))).status, 400, `${name} rejects text ${texts.indexOf(text)}`)
+        const accepted = withTexts.filter((place) => !isRejected(place))
+        // The key and the value of the metadata cannot be set together here.
         for (const without of ['metadata key', 'metadata value']) {
-          const some = taken.filter(({ name }) => name !== without)
-          if (without === 'metadata key' || some.length < taken.length) await keeps(some)
+          const some = accepted.filter(({ name }) => name !== without)
+          if (without === 'metadata key' || some.length < accepted.length) await assertStored(some)
         }
       }
-      for (const { name, max, put, get } of taking) {
+      for (const { name, max, put, get } of textFields) {
         const longest = '😀'.repeat(max)
         const reply = await sent(put(longest))
-        t.ok(reply.status < 300, `${name} takes ${max} characters of four bytes`)
+        t.ok(reply.status < 300, `${name} accepts ${max} four-byte characters`)
         t.equal(get(reply.body), longest, name)
         const over = await sent(put(`${longest}x`))
-        t.equal(over.status, 400, `${name} takes no more than ${max}`)
+        t.equal(over.status, 400, `${name} rejects more than ${max}`)
         t.equal(over.body.error.details.constraint, 'maxLength', name)
       }
     },
@@ -198,21 +206,21 @@ for (const { id, ifMatch, method, form } of withBody.filter(({ id }) => !answeri
 }
 
 for (const id of ['createChat', 'streamChat'] as const) {
-  t.test(`${id} keeps the question in its session as sent`, async (t) => {
-    const ask = await askFor(server, id)
-    const { body: session } = await ask.caller.client.get(`/ai/sessions/${ask.body!.session_id}`)
+  t.test(`${id} stores the question in its session as sent`, async (t) => {
+    const request = await requestFor(server, id)
+    const { body: session } = await request.caller.client.get(`/ai/sessions/${request.body!.session_id}`)
     for (const text of [...texts.filter((text) => /\S/u.test(text)), '😀'.repeat(20_000)]) {
       const reply = await send({
-        ...ask,
-        body: { ...ask.body, message: text, metadata: { note: text.slice(0, 100) } },
+        ...request,
+        body: { ...request.body, message: text, metadata: { note: text.slice(0, 100) } },
       })
       t.equal(reply.status, 200, reply.text)
       const {
         body: { data },
-      } = await ask.caller.client.get(`/ai/sessions/${session.id}/messages?limit=2`)
+      } = await request.caller.client.get(`/ai/sessions/${session.id}/messages?limit=2`)
       t.match(data[1], { role: 'user', content: text, metadata: { note: text.slice(0, 100) } })
     }
-    const over = await send({ ...ask, body: { ...ask.body, message: 'x'.repeat(200_001) } })
+    const over = await send({ ...request, body: { ...request.body, message: 'x'.repeat(200_001) } })
     t.match(over, {
       status: 400,
       body: { error: { details: { field: 'message', constraint: 'maxLength' } } },
@@ -221,10 +229,10 @@ for (const id of ['createChat', 'streamChat'] as const) {
 }
 
 for (const id of ['createDocument', 'updateDocument'] as const) {
-  t.test(`${id} keeps its text as sent`, async (t) => {
-    const ask = await askFor(server, id)
+  t.test(`${id} stores its text as sent`, async (t) => {
+    const request = await requestFor(server, id)
     for (const [i, text] of texts.entries()) {
-      const { status, body } = await send({ ...ask, body: { ...ask.body, text: `${i} ${text}` } })
+      const { status, body } = await send({ ...request, body: { ...request.body, text: `${i} ${text}` } })
       t.ok(status < 300, `text ${i}`)
       const { source } = await server.services.database.prisma.document.findUniqueOrThrow({
         where: { id: body.id },

@@ -1,71 +1,69 @@
-// The catalogues of errors and events: complete, and readable without a script.
+// The catalogue pages of errors and events: complete, and readable without JavaScript.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { eventTypes } from '../../generated/events.ts'
 import { operations } from '../../generated/operations.ts'
-import { codes } from '../support/contract-statuses.ts'
+import { codesByStatus } from '../support/contract-statuses.ts'
 import { startServer } from '../support/server.ts'
 import { errors, events } from '../support/example-fixtures.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** Each code with the statuses that something in the server throws it with. */
-function thrown(): Map<string, Set<number>> {
+/** The statuses with which the code throws each error code. */
+function thrownErrors(): Map<string, Set<number>> {
   const found = new Map<string, Set<number>>()
-  for (const room of ['app', 'services', 'infra', 'handlers']) {
-    for (const name of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.ts'),
-    )) {
-      for (const [, status, code] of readFileSync(join(root, room, name), 'utf8').matchAll(
-        /new ApiError\(\s*(\d{3}),\s*'([A-Z_]+)'/g,
-      ))
+  for (const folder of ['app', 'services', 'infra', 'handlers']) {
+    const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    for (const name of names.filter((name) => name.endsWith('.ts'))) {
+      const source = readFileSync(join(root, folder, name), 'utf8')
+      for (const [, status, code] of source.matchAll(/new ApiError\(\s*(\d{3}),\s*'([A-Z_]+)'/g))
         found.set(code, (found.get(code) ?? new Set()).add(Number(status)))
     }
   }
   return found
 }
 
-t.test('the catalogue has every error that the server throws, with its statuses, and no other', async (t) => {
-  const real = thrown()
-  for (const { code, status, reserved } of errors) {
-    if (reserved) t.notOk(real.has(code), `${code} is answered by nothing yet`)
-    else t.same([...(real.get(code) ?? [])].sort(), status, code)
-  }
-  t.same(
-    [...real.keys()].filter((code) => !errors.some((error) => error.code === code)),
-    [],
-    'none is missing',
-  )
-})
-
 t.test(
-  'what an operation may answer has a code, and the codes of a status are those that the product has',
+  'the error catalogue lists exactly the errors that the code throws, with their statuses',
   async (t) => {
-    for (const { id, replies } of Object.values(operations)) {
-      for (const status of Object.keys(replies)
-        .map(Number)
-        .filter((status) => status >= 400))
-        t.ok(
-          errors.some((error) => error.status.includes(status)),
-          `${id} ${status}`,
-        )
+    const thrown = thrownErrors()
+    for (const { code, status, reserved } of errors) {
+      if (reserved) t.notOk(thrown.has(code), `${code} is reserved and not thrown`)
+      else t.same([...(thrown.get(code) ?? [])].sort(), status, code)
     }
-    for (const [status, known] of Object.entries(codes))
-      t.same(
-        errors.filter((error) => error.status.includes(Number(status))).map(({ code }) => code),
-        known,
-        status,
-      )
     t.same(
-      contract.components.schemas.Error.properties.error.properties.code.enum,
-      errors.map(({ code }) => code),
+      [...thrown.keys()].filter((code) => !errors.some((error) => error.code === code)),
+      [],
+      'no error is missing',
     )
   },
 )
 
-t.test('each error and each event has its place on a page that needs no script', async (t) => {
+t.test('every declared error status has a code, and codesByStatus matches the catalogue', async (t) => {
+  for (const { id, replies } of Object.values(operations)) {
+    for (const status of Object.keys(replies)
+      .map(Number)
+      .filter((status) => status >= 400))
+      t.ok(
+        errors.some((error) => error.status.includes(status)),
+        `${id} ${status}`,
+      )
+  }
+  for (const [status, known] of Object.entries(codesByStatus))
+    t.same(
+      errors.filter((error) => error.status.includes(Number(status))).map(({ code }) => code),
+      known,
+      status,
+    )
+  t.same(
+    contract.components.schemas.Error.properties.error.properties.code.enum,
+    errors.map(({ code }) => code),
+  )
+})
+
+t.test('the catalogue pages list each error and event without JavaScript', async (t) => {
   const { url } = await startServer(t)
   for (const [path, names] of [
     ['/docs/errors', errors.map(({ code }) => code)],
@@ -84,28 +82,28 @@ t.test('each error and each event has its place on a page that needs no script',
     const etag = answer.headers.get('etag')!
     t.equal((await fetch(url + path, { headers: { 'if-none-match': etag } })).status, 304)
   }
-  const shown = await (await fetch(`${url}/docs/events`)).text()
+  const html = await (await fetch(`${url}/docs/events`)).text()
   for (const { example } of events)
-    t.ok(shown.includes(`&quot;type&quot;: &quot;${example.type}&quot;`), example.type)
+    t.ok(html.includes(`&quot;type&quot;: &quot;${example.type}&quot;`), example.type)
 })
 
 t.test(
-  'the page draws the contract with examples and samples, which the published one is without',
+  'the OpenAPI document of the reference page adds examples and samples to the published one',
   async (t) => {
     const { url } = await startServer(t)
-    const shown = (await (await fetch(`${url}/docs/openapi.json`)).json()) as any
+    const html = (await (await fetch(`${url}/docs/openapi.json`)).json()) as any
     for (const [path, item] of Object.entries<any>(contract.paths)) {
       for (const [method, operation] of Object.entries<any>(item)) {
         if (operation.operationId === undefined) continue
-        const drawn = shown.paths[path][method]
+        const documented = html.paths[path][method]
         t.same(
-          drawn['x-codeSamples'].map(({ label }: { label: string }) => label),
+          documented['x-codeSamples'].map(({ label }: { label: string }) => label),
           ['curl', 'TypeScript', 'Python'],
           operation.operationId,
         )
-        const { 'x-codeSamples': _samples, responses: _drawn, requestBody: _sent, ...rest } = drawn
+        const { 'x-codeSamples': _samples, responses: _drawn, requestBody: _sent, ...rest } = documented
         const { responses: _declared, requestBody: _body, ...published } = operation
-        t.same(rest, published, `${operation.operationId} is else what is published`)
+        t.same(rest, published, `${operation.operationId} is otherwise equal to the published operation`)
       }
     }
     t.notMatch(await (await fetch(`${url}/openapi.json`)).text(), 'x-codeSamples')

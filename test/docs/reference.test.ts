@@ -1,4 +1,4 @@
-// The reference page as a reader has it: in a real browser, with no host in reach but the server's own.
+// The reference page in a real browser that can reach only this server.
 import { existsSync } from 'node:fs'
 import { chromium, type Locator, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -21,7 +21,7 @@ const browserArgs = [
   '--disable-sync',
 ]
 
-t.test('the page and its script come whole from this server, to be kept', async (t) => {
+t.test('the page and its script are served by this server and can be cached', async (t) => {
   const { url } = await startServer(t)
   const page = await fetch(`${url}/docs`)
   t.equal(page.status, 200)
@@ -29,14 +29,14 @@ t.test('the page and its script come whole from this server, to be kept', async 
   t.equal(page.headers.get('referrer-policy'), 'no-referrer')
   t.equal(page.headers.get('x-frame-options'), 'DENY')
   const html = await page.text()
-  t.notMatch(html, /(src|href)="(?!\/|data:)/, 'nothing of it is elsewhere')
+  t.notMatch(html, /(src|href)="(?!\/|data:)/, 'the page loads nothing from other hosts')
   const path = /<script src="([^"]+)"/.exec(html)![1]
   t.match(path, /^\/docs\/scalar-\d+\.\d+\.\d+\.js$/)
 
-  const ask = (headers: Record<string, string>): Promise<Response> => fetch(url + path, { headers })
-  const plain = await ask({ 'accept-encoding': 'identity' })
-  const zipped = await ask({ 'accept-encoding': 'br, gzip' })
-  for (const script of [plain, zipped]) {
+  const fetchScript = (headers: Record<string, string>): Promise<Response> => fetch(url + path, { headers })
+  const plain = await fetchScript({ 'accept-encoding': 'identity' })
+  const compressed = await fetchScript({ 'accept-encoding': 'br, gzip' })
+  for (const script of [plain, compressed]) {
     t.equal(script.status, 200)
     t.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
     t.equal(script.headers.get('cache-control'), 'public, max-age=31536000, immutable')
@@ -44,21 +44,24 @@ t.test('the page and its script come whole from this server, to be kept', async 
     t.equal(script.headers.get('x-content-type-options'), 'nosniff')
   }
   t.equal(plain.headers.get('content-encoding'), null)
-  t.equal(zipped.headers.get('content-encoding'), 'gzip')
-  t.equal((await ask({ 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding'), null)
-  t.not(plain.headers.get('etag'), zipped.headers.get('etag'))
-  t.equal(await plain.text(), await zipped.text())
-  const known = await ask({ 'accept-encoding': 'gzip', 'if-none-match': zipped.headers.get('etag')! })
+  t.equal(compressed.headers.get('content-encoding'), 'gzip')
+  t.equal((await fetchScript({ 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding'), null)
+  t.not(plain.headers.get('etag'), compressed.headers.get('etag'))
+  t.equal(await plain.text(), await compressed.text())
+  const known = await fetchScript({
+    'accept-encoding': 'gzip',
+    'if-none-match': compressed.headers.get('etag')!,
+  })
   t.equal(known.status, 304)
   t.equal(await known.text(), '')
 })
 
 t.test(
-  'a reader finds every operation and tries one with a key',
+  'a reader finds every operation and sends a request with an API key',
   { skip: browserPath === undefined && 'no Chromium' },
   async (t) => {
     const server = await startServer(t)
-    const { page, requests, complaints } = await openPage(t, server)
+    const { page, requests, consoleMessages } = await openPage(t, server)
 
     const closed = page.getByRole('button', { name: /^Open Group - (?!Models)/ })
     while ((await closed.count()) > 0) await closed.first().click()
@@ -75,7 +78,7 @@ t.test(
     t.same(
       summaries.filter((summary) => !links.includes(summary)),
       [],
-      'all are listed',
+      'all operations are listed',
     )
     t.same(
       contract.tags.map((tag) => tag['x-displayName']).filter((name) => !links.includes(name)),
@@ -96,24 +99,26 @@ t.test(
     t.same(
       requests.filter((request) => !request.includes(` ${server.url}/`)),
       [],
-      'no request goes elsewhere',
+      'no request goes to another host',
     )
     t.notMatch(requests.join('\n') + page.url(), server.key, 'the key is in no URL')
-    t.notMatch(await stored(page), server.key, 'the key is not stored')
-    t.same(complaints, [])
+    t.notMatch(await storedData(page), server.key, 'the key is not stored')
+    t.same(consoleMessages, [])
 
     await page.reload()
     await keyField(page).waitFor()
-    t.equal(await keyField(page).inputValue(), '', 'the key is gone with the page')
+    t.equal(await keyField(page).inputValue(), '', 'a reload clears the key')
   },
 )
 
 t.test(
-  'a reader sees how an operation is called in each language, what comes back, and the catalogues',
+  'a reader sees code samples, example responses and the catalogues',
   { skip: browserPath === undefined && 'no Chromium' },
   async (t) => {
     const server = await startServer(t)
-    const { page, complaints } = await openPage(t, server, { viewport: { width: 1200, height: 900 } })
+    const { page, consoleMessages } = await openPage(t, server, {
+      viewport: { width: 1200, height: 900 },
+    })
     const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
     await operation.scrollIntoViewIfNeeded()
     await operation.filter({ hasText: 'curl "$PLATFORM_URL/v1/user/profile"' }).waitFor()
@@ -131,51 +136,57 @@ t.test(
       t.equal(
         await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
         0,
-        'nothing sticks out',
+        'there is no horizontal overflow',
       )
       await page.goBack()
     }
-    t.same(complaints, [])
+    t.same(consoleMessages, [])
   },
 )
 
 t.test(
-  'a wrong key is answered with 401',
+  'the page shows the 401 for an invalid key',
   { skip: browserPath === undefined && 'no Chromium' },
   async (t) => {
     const server = await startServer(t)
-    const { page, complaints } = await openPage(t, server)
+    const { page, consoleMessages } = await openPage(t, server)
     await keyField(page).fill('plat_test_wrong')
     await tryProfile(page)
     await page.getByText('401 Unauthorized').waitFor()
     await page.getByText('"UNAUTHORIZED"').waitFor()
-    t.equal(complaints.length, 1, 'the browser mentions the 401 and nothing else')
-    t.match(complaints[0], /status of 401/)
+    t.equal(consoleMessages.length, 1, 'the browser logs only the 401')
+    t.match(consoleMessages[0], /status of 401/)
   },
 )
 
 t.test(
-  'a phone and the dark show the same page',
+  'the page works on a phone and in dark mode',
   { skip: browserPath === undefined && 'no Chromium' },
   async (t) => {
     const server = await startServer(t)
-    const { page, complaints } = await openPage(t, server, {
+    const { page, consoleMessages } = await openPage(t, server, {
       viewport: { width: 390, height: 844 },
       colorScheme: 'dark',
     })
-    t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing sticks out')
+    t.equal(
+      await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+      0,
+      'there is no horizontal overflow',
+    )
     t.match(await page.evaluate('document.body.className'), /dark-mode/)
     await keyField(page).fill(server.key)
     await tryProfile(page)
     await page.getByText('200 OK').waitFor()
-    t.same(complaints, [])
+    t.same(consoleMessages, [])
   },
 )
 
 interface Opened {
   page: Page
-  /** Method and URL of each. */ requests: string[]
-  /** Errors and warnings of the console, and what was thrown. */ complaints: string[]
+  /** Method and URL of each request. */
+  requests: string[]
+  /** Errors and warnings of the console, and uncaught errors. */
+  consoleMessages: string[]
 }
 
 async function openPage(
@@ -187,7 +198,7 @@ async function openPage(
   t.teardown(() => browser.close())
   const context = await browser.newContext(options)
   const requests: string[] = []
-  const complaints: string[] = []
+  const consoleMessages: string[] = []
   context.on('request', (request) => {
     if (!request.url().startsWith('data:')) requests.push(`${request.method()} ${request.url()}`)
   })
@@ -197,26 +208,29 @@ async function openPage(
   )
   const page = await context.newPage()
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    if (['error', 'warning'].includes(message.type())) consoleMessages.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('pageerror', (error) => consoleMessages.push(String(error)))
   await page.goto(`${url}/docs`)
   await page.getByRole('heading', { name: 'Platform API' }).waitFor()
-  // The operations of a tag are collapsed at first.
+  // The operations of a tag are collapsed by default.
   await page.getByRole('button', { name: 'Show all Profile and settings endpoints' }).click()
-  return { page, requests, complaints }
+  return { page, requests, consoleMessages }
 }
 
-/** Follows a link of the reference, whose parts are drawn as they come into sight: where one moves the link away under a press, that is lost, and a reader presses again. */
+/**
+ * Clicks a link of the reference. The page renders its sections lazily, so the link may move away during the
+ * click; then the click is repeated.
+ */
 async function follow(page: Page, href: string): Promise<void> {
-  for (let presses = 1; ; presses++) {
+  for (let clicks = 1; ; clicks++) {
     await page.locator(`a[href="${href}"]`).click()
     const arrived = await page.waitForURL(`**${href}`, { waitUntil: 'commit' }).then(
       () => true,
       () => false,
     )
     if (arrived) return
-    if (presses === 3) throw new Error(`the link to ${href} leads nowhere`)
+    if (clicks === 3) throw new Error(`the link to ${href} leads nowhere`)
   }
 }
 
@@ -232,7 +246,7 @@ async function tryProfile(page: Page): Promise<void> {
   await page.locator('[data-addressbar-action=send]').locator('visible=true').click()
 }
 
-async function stored(page: Page): Promise<string> {
+async function storedData(page: Page): Promise<string> {
   return (
     (await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')) +
     JSON.stringify(await page.context().storageState({ indexedDB: true }))

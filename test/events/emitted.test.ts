@@ -11,25 +11,19 @@ import type { Db } from '../../infra/database/database.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { toProfile } from '../../services/users/users.ts'
 import {
-  askFor,
-  beside,
+  requestFor,
+  sharedDataOf,
   fixtures,
-  ofNothing,
+  withUnknownIds,
   operationIds,
-  otherScope,
+  unrelatedScope,
   secured,
   send,
-  successOf,
+  successStatus,
 } from '../support/operation-fixtures.ts'
-import { type Ask, type Fixture } from '../support/operation-fixture.ts'
+import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
 import { catalogFor, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
-import {
-  createDump,
-  insertedKey,
-  insertedMember,
-  insertedProject,
-  insertedUser,
-} from '../support/db-fixtures.ts'
+import { createDump, createApiKey, createMember, createProject, createUser } from '../support/db-fixtures.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -137,7 +131,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
 /** Requests that change several objects emit an event for each, in this order. */
 const severalThings: Array<{
   what: string
-  make: (caller: Person) => Promise<Pick<Ask, 'id' | 'params' | 'body'>>
+  make: (caller: Person) => Promise<Pick<OperationRequest, 'id' | 'params' | 'body'>>
   types: EventType[]
 }> = [
   {
@@ -205,12 +199,12 @@ const severalThings: Array<{
   },
   {
     what: 'a payment that is confirmed',
-    make: async (caller) => await askFor(server, 'confirmPayment', { caller }),
+    make: async (caller) => await requestFor(server, 'confirmPayment', { caller }),
     types: ['order.paid', 'checkout.completed'],
   },
 ]
 
-async function sessionOf(mode: 'payment' | 'subscription'): Promise<Pick<Ask, 'id' | 'body'>> {
+async function sessionOf(mode: 'payment' | 'subscription'): Promise<Pick<OperationRequest, 'id' | 'body'>> {
   const { price, monthly } = await catalogFor(server)
   return {
     id: 'createCheckout',
@@ -225,7 +219,7 @@ async function begun(
   return (await send({ ...(await sessionOf(mode)), server, caller })).body
 }
 
-function cardOn({ id }: { id: string }, number: string): Pick<Ask, 'id' | 'params' | 'body'> {
+function cardOn({ id }: { id: string }, number: string): Pick<OperationRequest, 'id' | 'params' | 'body'> {
   return {
     id: 'payCheckout',
     params: { id },
@@ -289,7 +283,7 @@ for (const info of writes) {
   const { id, idempotent } = info
   const type = eventTypeOf[id]!
   t.test(`${id} leaves one ${[type, ...(further[id] ?? [])].join(' and one ')}`, async (t) => {
-    const ask = await askFor(server, id)
+    const ask = await requestFor(server, id)
     const { caller } = ask
     const endpoint = caller === server.admin ? adminsEndpoint : await listen(caller)
     const get = (info.ifMatch ?? reads[id]) as OperationId | undefined
@@ -297,7 +291,7 @@ for (const info of writes) {
     const position = await lastPosition()
     const keyed: Record<string, string> = idempotent ? { 'idempotency-key': 'once' } : {}
     const reply = await send(ask, { headers: { 'x-request-id': `writes ${id}`, ...keyed } })
-    t.equal(reply.status, successOf(id), reply.text)
+    t.equal(reply.status, successStatus(id), reply.text)
     const token = id === 'createFileLink' ? reply.body.url.split('/').at(-1) : undefined
     for (const secret of [reply.body?.key, reply.body?.api_key?.key, reply.body?.secret, token])
       if (secret !== undefined) secrets.push(secret)
@@ -372,11 +366,11 @@ for (const info of writes) {
 
   t.test(`${id} emits no event when it is rejected`, async (t) => {
     const stranger = await server.person()
-    const { secret } = await insertedKey(server, stranger.id, { scopes: [otherScope(id)] })
-    const { others }: Fixture = fixtures[id]
-    const ask = await askFor(server, id)
+    const { secret } = await createApiKey(server, stranger.id, { scopes: [unrelatedScope(id)] })
+    const { byStatus: others }: Fixture = fixtures[id]
+    const ask = await requestFor(server, id)
     if (ask.caller !== server.admin) await listen(ask.caller)
-    const refusals: Array<[number, Ask, Parameters<typeof send>[1]]> = [
+    const refusals: Array<[number, OperationRequest, Parameters<typeof send>[1]]> = [
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [
         403,
@@ -389,12 +383,12 @@ for (const info of writes) {
         },
       ],
     ]
-    if (ask.params !== undefined) refusals.push([404, ofNothing(ask), {}])
+    if (ask.params !== undefined) refusals.push([404, withUnknownIds(ask), {}])
     if (info.ifMatch !== null) refusals.push([412, ask, { headers: { 'if-match': '"stale"' } }])
     for (const status of Object.keys(others ?? {})
       .map(Number)
       .filter((status) => status >= 400 && status !== 408))
-      refusals.push([status, await askFor(server, id, { other: status }), {}])
+      refusals.push([status, await requestFor(server, id, { forStatus: status }), {}])
     const before = await dump()
     for (const [status, refused, init] of refusals) t.equal((await send(refused, init)).status, status)
     t.same(await dump(), before, 'and adds no delivery or job')
@@ -403,9 +397,9 @@ for (const info of writes) {
 
 t.test('a read emits no event', async (t) => {
   for (const id of questions) {
-    const ask = await askFor(server, id)
+    const ask = await requestFor(server, id)
     const before = await dump()
-    t.equal((await send(ask)).status, successOf(id), id)
+    t.equal((await send(ask)).status, successStatus(id), id)
     t.same(await dump(), before, id)
   }
 })
@@ -425,7 +419,7 @@ for (const { what, make, types } of severalThings) {
       ...((operations[ask.id] as OperationInfo).idempotent && { 'idempotency-key': 'once' }),
     }
     const reply = await send(ask, { headers })
-    t.equal(reply.status, successOf(ask.id), reply.text)
+    t.equal(reply.status, successStatus(ask.id), reply.text)
     const rows = await writtenSince(position)
     t.same(
       rows.map(({ type }) => type),
@@ -449,7 +443,7 @@ for (const { what, make, types } of severalThings) {
 }
 
 t.test('an invited email address emits invitation.created', async (t) => {
-  const ask = await askFor(server, 'addMember', { other: 202 })
+  const ask = await requestFor(server, 'addMember', { forStatus: 202 })
   const position = await lastPosition()
   const { status, body } = await send(ask)
   t.equal(status, 202)
@@ -465,12 +459,12 @@ t.test('an invited email address emits invitation.created', async (t) => {
 })
 
 t.test('deleting a user emits member.removed for each project, and then user.deleted', async (t) => {
-  const member = await insertedUser(server)
+  const member = await createUser(server)
   const projects = [
-    await insertedProject({ server, caller: server.admin, rank: 'owner' }),
-    await insertedProject({ server, caller: server.admin, rank: 'owner' }),
+    await createProject({ server, caller: server.admin, role: 'owner' }),
+    await createProject({ server, caller: server.admin, role: 'owner' }),
   ]
-  for (const project of projects) await insertedMember(server, project, member, 'editor')
+  for (const project of projects) await createMember(server, project, member, 'editor')
   const position = await lastPosition()
   t.equal(
     (await server.admin.client.delete(`/users/${member}`, { headers: { 'x-request-id': 'deleted' } })).status,
@@ -494,9 +488,9 @@ t.test('deleting a user emits member.removed for each project, and then user.del
 })
 
 t.test('a request that changes nothing emits no event', async (t) => {
-  const member = await askFor(server, 'updateMember')
+  const member = await requestFor(server, 'updateMember')
   t.equal((await send(member)).status, 200)
-  const key = await askFor(server, 'revokeApiKey')
+  const key = await requestFor(server, 'revokeApiKey')
   t.equal((await send(key)).status, 204)
   const before = await dump()
   t.equal((await send(member)).status, 200, 'the same role')
@@ -528,14 +522,14 @@ function undoingServer(): Promise<TestServer> {
         }),
     ]),
   ) as unknown as Operations
-  undoing ??= startServer(t, { ...beside(server), handlers: handle })
+  undoing ??= startServer(t, { ...sharedDataOf(server), handlers: handle })
   return undoing
 }
 
 t.test('a write that fails after its event rolls back both', async (t) => {
   const failing = await undoingServer()
   for (const { id, idempotent } of writes.filter(({ id }) => !apart.includes(id))) {
-    const ask = { ...(await askFor(server, id)), server: failing }
+    const ask = { ...(await requestFor(server, id)), server: failing }
     if (ask.caller !== server.admin) await listen(ask.caller)
     for (const headers of idempotent ? [{}, { 'idempotency-key': 'undone' }] : [{}]) {
       const before = await dump()
@@ -571,11 +565,11 @@ t.test(
         },
       ]),
     ) as unknown as Operations
-    const bending = await startServer(t, { ...beside(server), handlers: bent })
+    const bending = await startServer(t, { ...sharedDataOf(server), handlers: bent })
     for (const { id } of writes.filter(
       ({ idempotent, handlesIdempotency }) => idempotent && handlesIdempotency !== true,
     )) {
-      const ask = { ...(await askFor(server, id)), server: bending }
+      const ask = { ...(await requestFor(server, id)), server: bending }
       const before = await dump()
       t.equal((await send(ask, { headers: { 'idempotency-key': 'bent' } })).status, 500, id)
       t.same(await dump(), before, id)

@@ -6,7 +6,7 @@ import { handlers } from '../../generated/routes.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
-import { insertedDelivery, insertedEndpoint, insertedEvent } from '../support/db-fixtures.ts'
+import { createDelivery, createWebhookEndpoint, createEvent } from '../support/db-fixtures.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -128,7 +128,7 @@ async function withEvents(
   const server = await startServer(t)
   const person = await server.person()
   const ids: string[] = []
-  for (let i = 0; i < count; i++) ids.push(await insertedEvent(server, person.id))
+  for (let i = 0; i < count; i++) ids.push(await createEvent(server, person.id))
   t.equal((await person.client.get('/events')).body.next_after, count)
   return { server, person, ids }
 }
@@ -194,7 +194,7 @@ t.test('a read whose next events were deleted returns an error', async (t) => {
   )
   t.equal((await client.get('/events?after=4')).status, 410)
   t.same(sequencesOf((await client.get('/events?after=5')).body.data), [6, 7])
-  await insertedEvent(server, server.admin.id)
+  await createEvent(server, server.admin.id)
   t.same(
     (await client.get('/events?after=7')).body,
     { data: [], has_more: false, next_after: 8 },
@@ -210,7 +210,7 @@ t.test('a rare type is found in a long log whose oldest events were deleted', as
   const { prisma } = server.services.database
   await prisma.event.deleteMany()
   await prisma.eventLog.updateMany({ data: { lastSequence: 500_000, removedThrough: 240_000 } })
-  await insertedEvent(server, server.admin.id)
+  await createEvent(server, server.admin.id)
   const { id } = (await client.post('/projects', { name: 'Rare' })).body
   const found: number[] = []
   let after = 0
@@ -252,14 +252,14 @@ t.test('deliveries are deleted with their event and with their endpoint', async 
   const { server, person } = await withEvents(t, 0)
   const { database } = server.services
   const { prisma } = database
-  const kept = await insertedEndpoint(server, person.id)
-  const left = await insertedEndpoint(server, person.id)
+  const kept = await createWebhookEndpoint(server, person.id)
+  const left = await createWebhookEndpoint(server, person.id)
   const [old, young] = [
-    await insertedDelivery(server, person.id, { endpointId: kept }),
-    await insertedDelivery(server, person.id, { endpointId: kept }),
+    await createDelivery(server, person.id, { endpointId: kept }),
+    await createDelivery(server, person.id, { endpointId: kept }),
   ]
-  await insertedDelivery(server, person.id, { endpointId: left, status: 'pending' })
-  await insertedDelivery(server, person.id, { endpointId: left })
+  await createDelivery(server, person.id, { endpointId: left, status: 'pending' })
+  await createDelivery(server, person.id, { endpointId: left })
   const { eventId } = await prisma.webhookDelivery.findUniqueOrThrow({ where: { id: old } })
   await makeOld(server, [eventId], 31)
   t.equal((await person.client.delete(`/webhooks/endpoints/${left}`)).status, 204)

@@ -4,7 +4,7 @@ import type { EventType } from '../../generated/events.ts'
 import type { Scope } from '../../services/users/api-keys.ts'
 import { createClient } from '../support/client.ts'
 import { catalogFor, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
-import { insertedKey, insertedMember } from '../support/db-fixtures.ts'
+import { createApiKey, createMember } from '../support/db-fixtures.ts'
 import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -59,9 +59,9 @@ t.test('each reader gets exactly the events that the role and the API key allow'
     [editor, 'editor'],
     [viewer, 'viewer'],
   ] as const)
-    await insertedMember(server, project, id, role)
+    await createMember(server, project, id, role)
   const keyOf = async (scopes: Scope[], projectIds: string[] | null = null) =>
-    (await insertedKey(server, owner.id, { scopes, projectIds })).secret
+    (await createApiKey(server, owner.id, { scopes, projectIds })).secret
   const after = (await client.get('/events')).body.next_after
 
   const inProject: EventType[] = [
@@ -108,7 +108,7 @@ t.test('each reader gets exactly the events that the role and the API key allow'
     'another user': { key: other.key, reads: catalogue },
     'an admin of the platform': { key: server.admin.key, reads: [...people, ...catalogue] },
     'an admin of the platform with a key without the scope': {
-      key: (await insertedKey(server, server.admin.id)).secret,
+      key: (await createApiKey(server, server.admin.id)).secret,
       reads: catalogue,
     },
     'an owner with a key for profiles': { key: await keyOf(['user:read']), reads: own },
@@ -249,7 +249,7 @@ t.test('a removed member can no longer read events of the project, not even olde
   const [owner, guest] = [await server.person(), await server.person()]
   const after = (await owner.client.get('/events?limit=100')).body.next_after
   const { id: project } = (await owner.client.post('/projects', { name: 'For a while' })).body
-  const member = await insertedMember(server, project, guest.id, 'viewer')
+  const member = await createMember(server, project, guest.id, 'viewer')
   const stream = await follow(t, guest.key)
   const update = async (name: string) => {
     await owner.client.put(`/projects/${project}`, { name })
@@ -278,7 +278,7 @@ t.test('a removed member can no longer read events of the project, not even olde
   for (const path of ['/events', '/events/stream'])
     t.equal((await guest.client.get(`${path}?project_id=${project}`)).status, 403, path)
 
-  await insertedMember(server, project, guest.id, 'viewer')
+  await createMember(server, project, guest.id, 'viewer')
   t.equal(
     (await guest.client.get(`/events?project_id=${project}`)).body.data.length,
     4,
@@ -289,7 +289,7 @@ t.test('a removed member can no longer read events of the project, not even olde
 t.test('a lower role reads fewer events from then on, and a higher role more', async (t) => {
   const [owner, guest] = [await server.person(), await server.person()]
   const { id: project } = (await owner.client.post('/projects', { name: 'Up and down' })).body
-  const member = await insertedMember(server, project, guest.id, 'admin')
+  const member = await createMember(server, project, guest.id, 'admin')
   const stream = await follow(t, guest.key, `?type=invitation.created`)
   const invite = async (email: string) =>
     (await owner.client.post(`/projects/${project}/members`, { email, role: 'viewer' })).body.id
@@ -347,7 +347,7 @@ t.test('list and stream reject an unknown project and a project without access',
     (await owner.client.post('/projects', { name: 'Mine' })).body.id,
     (await owner.client.post('/projects', { name: 'Also mine' })).body.id,
   ]
-  const { secret } = await insertedKey(server, owner.id, { projectIds: [mine] })
+  const { secret } = await createApiKey(server, owner.id, { projectIds: [mine] })
   const limited = createClient(server.url, secret)
   const stranger = await server.person()
   for (const path of ['/events', '/events/stream']) {

@@ -1,5 +1,6 @@
-// Each constraint of the spec is deleted in turn, and the validators that it was in are generated again: what was made to
-// break it has to be noticed. What is expected is made from the committed list, never from the spec that lacks it.
+// Mutation test of the constraints: deletes each constraint of the spec in turn and compiles its validators
+// again. The invalid values for the constraint must then be accepted. Expectations come from
+// constraints.json, never from the mutant.
 import t from 'tap'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,25 +18,25 @@ import { nodeAt, withConstraints, without } from '../../scripts/constraints/edit
 import { difference, readConstraints, readSpec } from '../../scripts/constraints/list.ts'
 import { ContractError, readContract } from '../../scripts/generate/contract.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
-import { casesOf } from '../support/constraint-cases.ts'
+import { negativeCasesOf } from '../support/constraint-cases.ts'
 import { allowsHeader, headerCasesOf } from '../support/constraint-headers.ts'
-import { isCaught, judged } from '../support/constraint-mutants.ts'
+import { isDetected, problemsFor } from '../support/constraint-mutants.ts'
 import { createChecks } from '../support/constraint-negatives.ts'
 
 type Json = any
 
 const long = process.env.FAULTS === 'long'
-/** In the short form, every so many constraints. */
+/** A normal run tests every eighth constraint. */
 const step = long ? 1 : 8
 
 const listed = readConstraints(readFileSync(listFile, 'utf8'))
-const { document: spec, constraints: now } = await readSpec(
+const { document: spec, constraints: current } = await readSpec(
   join(import.meta.dirname, '../../spec/openapi.yaml'),
 )
 const document = withConstraints(spec, listed)
 const all = [...each(listed)]
 
-t.test('every constraint that is deleted is missed in the list', { timeout: 300_000 }, async (t) => {
+t.test('a deleted constraint is reported as missing from the spec', { timeout: 300_000 }, async (t) => {
   for (const constraint of all.filter((_, i) => i % Math.ceil(all.length / (long ? 60 : 12)) === 0)) {
     const mutant = without(spec, constraint)
     const { removed } = difference(listed, constraintsOf(mutant))
@@ -43,70 +44,74 @@ t.test('every constraint that is deleted is missed in the list', { timeout: 300_
       removed.some((each) => nameOf(each) === nameOf(constraint)),
       nameOf(constraint),
     )
-    // And what is expected is what it was.
-    t.ok(sameConstraints(withConstraints(mutant, listed)), `${nameOf(constraint)} is expected all the same`)
+    // The expectations must not change with the mutant.
+    t.ok(sameConstraints(withConstraints(mutant, listed)), `${nameOf(constraint)} is still expected`)
   }
-  t.same(difference(listed, now).removed, [])
+  t.same(difference(listed, current).removed, [])
 })
 
 t.test(
-  'of all deletions, a request or an answer that is refused no more tells at least 95 in 100',
+  'at least 95 of 100 deletions are detected by a value that is accepted after the deletion',
   { timeout: 900_000 },
   async (t) => {
     const check = createChecks(document)
-    const { byConstraint } = casesOf(document, check, listed)
+    const { byConstraint } = negativeCasesOf(document, check, listed)
     const headers = headerCasesOf(document, check, listed)
     const started = process.cpuUsage()
-    const refused = await refusedByLinter(all)
+    const rejected = await rejectedByLinter(all)
     const chosen = all.filter((_, i) => i % step === 0)
     const missed: string[] = []
     const counts = { values: 0, headers: 0, bodies: 0, linter: 0 }
     for (const constraint of chosen) {
       const negatives = byConstraint.get(nameOf(constraint)) ?? []
-      if (negatives.length > 0 && isCaught(document, constraint, negatives)) counts.values++
+      if (negatives.length > 0 && isDetected(document, constraint, negatives)) counts.values++
       else if (
         headers.has(nameOf(constraint)) &&
         allowsHeader(without(document, constraint), headers.get(nameOf(constraint))!)
       )
         counts.headers++
-      else if (isBodyDemanded(constraint)) counts.bodies++
-      else if (refused.has(nameOf(constraint))) counts.linter++
+      else if (isBodyRequired(constraint)) counts.bodies++
+      else if (rejected.has(nameOf(constraint))) counts.linter++
       else missed.push(`${nameOf(constraint)}: ${reasonFor(constraint)}`)
     }
     const { user, system } = process.cpuUsage(started)
-    const caught = chosen.length - missed.length
+    const detected = chosen.length - missed.length
     t.comment(
-      `${chosen.length} of ${all.length} constraints deleted in turn, ${caught} caught (${((100 * caught) / chosen.length).toFixed(1)} %): ${counts.values} by a value, ${counts.headers} by a header field of an answer, ${counts.bodies} by a request without a body, ${counts.linter} by the linter (${((user + system) / 1e6).toFixed(0)} s of CPU)`,
+      `${chosen.length} of ${all.length} constraints deleted in turn, ` +
+        `${detected} detected (${((100 * detected) / chosen.length).toFixed(1)} %): ` +
+        `${counts.values} by a value, ${counts.headers} by a response header, ` +
+        `${counts.bodies} by a request without a body, ${counts.linter} by the linter ` +
+        `(${((user + system) / 1e6).toFixed(0)} s of CPU)`,
     )
     for (const line of missed) t.comment(`missed: ${line}`)
-    // Few may be chosen unluckily.
-    t.ok(caught / chosen.length >= (long ? 0.95 : 0.9), `${caught} of ${chosen.length}`)
+    // The sample of a normal run may contain more constraints that cannot be detected.
+    t.ok(detected / chosen.length >= (long ? 0.95 : 0.9), `${detected} of ${chosen.length}`)
     t.same(
       missed.filter((line) => line.endsWith(unexplained)),
       [],
-      'what is missed cannot be noticed in any value',
+      'there is a reason why no value detects the others',
     )
   },
 )
 
-t.test('nothing is noticed where nothing is deleted', { timeout: 300_000 }, async (t) => {
+t.test('nothing is detected in the unchanged contract', { timeout: 300_000 }, async (t) => {
   const check = createChecks(document)
-  const { requests, answers } = casesOf(document, check, listed)
+  const { requests, answers } = negativeCasesOf(document, check, listed)
   for (const [name, one] of headerCasesOf(document, check, listed))
     t.notOk(allowsHeader(document, one), `${name} ${one.value}`)
   for (const negative of [...requests, ...answers].filter((_, i) => i % step === 0)) {
     const expected =
-      negative.alone === 'beyond whole numbers'
+      negative.alone === 'unsafe integer'
         ? negative.expected.filter((said) => !said.endsWith(' type'))
         : negative.expected
-    if (!same(judged(document, negative), expected))
-      t.same(judged(document, negative), expected, nameOf(negative.site.constraint))
+    if (!same(problemsFor(document, negative), expected))
+      t.same(problemsFor(document, negative), expected, nameOf(negative.site.constraint))
   }
 })
 
-const unexplained = 'nobody knows why'
+const unexplained = 'no known reason'
 
-/** Why no value tells that the constraint is gone. */
+/** Why no value detects the deletion of the constraint. */
 function reasonFor({ place, keyword }: Constraint): string {
   const node = nodeAt(document, place)
   const flat = flattened(document, node)
@@ -116,20 +121,20 @@ function reasonFor({ place, keyword }: Constraint): string {
     flat.pattern !== undefined &&
     !new RegExp(flat.pattern, 'u').test('')
   )
-    return 'its pattern wants a character too'
-  if (keyword === 'maxItems') return 'there are not more different values'
-  if (/\/headers\//.test(place)) return 'all is text'
+    return 'the pattern needs a character too'
+  if (keyword === 'maxItems') return 'there are not enough distinct values'
+  if (/\/headers\//.test(place)) return 'the value is always text'
   if (
     flat.format === 'binary' ||
     keyword === 'format' ||
     /\/content\/(text|image|application)~1(?!json)/.test(place)
   )
-    return 'a body of text or bytes is that, whatever comes'
-  if (keyword === 'type' && /\/parameters\//.test(place)) return 'all is text'
+    return 'a text or binary body has no invalid values'
+  if (keyword === 'type' && /\/parameters\//.test(place)) return 'the value is always text'
   if (keyword === 'type' && (isForm(place) || place.startsWith('/components/schemas/FileUpload/')))
-    return 'all is text'
-  if (place.endsWith('/requestBody')) return 'bytes without a type are refused for that'
-  if (place.includes('stripe')) return 'what is signed is not held against the contract'
+    return 'the value is always text'
+  if (place.endsWith('/requestBody')) return 'a body without a Content-Type is rejected first'
+  if (place.includes('stripe')) return 'a signed body is not validated'
   return unexplained
 }
 
@@ -144,45 +149,49 @@ function isForm(place: string): boolean {
     )
 }
 
-/** A body that has to be there is asked for by a test of its own, in each operation. */
-function isBodyDemanded(constraint: Constraint): boolean {
+/** Whether the constraint makes a body required. constraints.test.ts covers that for each operation. */
+function isBodyRequired(constraint: Constraint): boolean {
   if (!constraint.place.endsWith('/requestBody') || constraint.keyword !== 'required') return false
   const find = (from: Json): boolean[] =>
     operationsOf(from).map(({ body }) => body?.required === true && (!body.streamed || body.form !== null))
   return !same(find(document), find(without(document, constraint)))
 }
 
-/** The constraints without which the generator writes nothing: all of them deleted at once, and its linter asked. */
-async function refusedByLinter(constraints: Constraint[]): Promise<Set<string>> {
+/** The constraints whose deletion the linter of the generator rejects. */
+async function rejectedByLinter(constraints: Constraint[]): Promise<Set<string>> {
   const candidates = constraints.filter(
     ({ place, keyword }) =>
       /\/parameters\/path /.test(place) ||
       (place.startsWith('/components/parameters/') && keyword === 'required') ||
       isForm(place),
   )
-  const refused = new Set<string>()
+  const rejected = new Set<string>()
   const folder = mkdtempSync(join(tmpdir(), 'constraints-'))
   try {
     const paths = candidates.filter(
       ({ place, keyword }) => keyword === 'required' && nodeAt(document, place).in === 'path',
     )
-    if ((await problemsOf(folder, paths, /a path parameter is `required: true`/)) === paths.length)
-      for (const one of paths) refused.add(nameOf(one))
+    if ((await countLintProblems(folder, paths, /a path parameter is `required: true`/)) === paths.length)
+      for (const one of paths) rejected.add(nameOf(one))
     for (const one of candidates.filter(
       ({ place, keyword, name }) =>
         isForm(place) &&
         (name === 'file' || (keyword === 'format' && place.endsWith('/file')) || keyword === '$ref'),
     )) {
-      if ((await problemsOf(folder, [one], /exactly one property of format `binary`/)) > 0)
-        refused.add(nameOf(one))
+      if ((await countLintProblems(folder, [one], /exactly one property of format `binary`/)) > 0)
+        rejected.add(nameOf(one))
     }
   } finally {
     rmSync(folder, { recursive: true })
   }
-  return refused
+  return rejected
 }
 
-async function problemsOf(folder: string, constraints: Constraint[], message: RegExp): Promise<number> {
+async function countLintProblems(
+  folder: string,
+  constraints: Constraint[],
+  message: RegExp,
+): Promise<number> {
   const { webhooks: _, ...rest } = constraints.reduce(
     (from, constraint) => without(from, constraint),
     document,

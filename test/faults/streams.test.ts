@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createClient } from '../support/client.ts'
-import { createWire } from '../support/contract-proxy.ts'
+import { createDatabaseProxy } from '../support/database-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { openStream } from '../support/event-stream.ts'
 import {
@@ -135,7 +135,7 @@ t.test('clients that do not read', async (t) => {
     t.ok(eventIds(reader).every((id, i, ids) => i === 0 || id === ids[i - 1] + 1))
     let most = { waiting: 0, blocked: 0, heap: 0 }
     await waitUntil(async () => {
-      const { streams, waiting, blocked, heap } = await server.observe()
+      const { streams, maxQueuedBytes: waiting, blockedSockets: blocked, heap } = await server.observe()
       most = {
         waiting: Math.max(most.waiting, waiting),
         blocked: Math.max(most.blocked, blocked),
@@ -167,7 +167,7 @@ t.test('clients that do not read', async (t) => {
       })
       .resume()
     await waitUntil(async () => {
-      blocked ||= (await server.observe()).blocked > 0
+      blocked ||= (await server.observe()).blockedSockets > 0
       return text.includes(`\nid: ${last}\n`)
     })
     t.comment(blocked ? 'the server had to wait for the client' : 'the server was never seen waiting')
@@ -210,7 +210,7 @@ t.test('a stop ends 200 streams with an end event, and aborts no request', async
 
 t.test('streams survive a database outage', async (t) => {
   const apart = await startServer(t)
-  const wire = await createWire(t, apart.databaseUrl)
+  const wire = await createDatabaseProxy(t, apart.databaseUrl)
   const server = await startServer(t, { databaseUrl: wire.url, env: { STREAM_PING: '1' } })
   const [person, revoked] = [await apart.person(), await apart.person()]
   const project = await createProject(person)
@@ -228,7 +228,7 @@ t.test('streams survive a database outage', async (t) => {
   // Long enough for every stream to try to check its key.
   await sleep(2_500)
   t.equal((await openStream(server.url, person.key)).status, 503, 'a new stream cannot be opened')
-  await wire.mend()
+  await wire.restore()
   await waitUntil(() => server.services.principals.listening)
   await renameProject(person, project, 'after')
   await waitUntil(() => streams.every(({ events }) => events.length === 3))
@@ -298,7 +298,7 @@ t.test(`${readers} readers, half of which disconnect at random`, { timeout: 280_
     )
     const stuck = opened.filter(({ stream }) => !('events' in stream)).length
     await waitUntil(
-      async () => (await server.observe()).blocked === stuck,
+      async () => (await server.observe()).blockedSockets === stuck,
       'the server to wait for the clients that do not read',
     )
     const before = await server.observe()
@@ -355,7 +355,7 @@ t.test(`${readers} readers, half of which disconnect at random`, { timeout: 280_
     t.comment(
       `round ${round + 1}: ${received} events received, ` +
         `${((then.cpu - before.cpu) / received).toFixed(1)} µs of CPU time each; ` +
-        `the event loop was blocked for ${then.stall} ms at most; all streams ended after ${gone} ms`,
+        `the event loop was blocked for ${then.maxEventLoopDelayMs} ms at most; all streams ended after ${gone} ms`,
     )
     // Connections of the test, the database and the clients of this process.
     await waitUntil(async () => (await server.observe()).sockets < 30)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { createListener, type ListenerOptions } from '../../infra/database/notifications.ts'
-import { createWire } from '../support/contract-proxy.ts'
+import { createDatabaseProxy } from '../support/database-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -111,14 +111,14 @@ t.test('a lost connection', async (t) => {
   })
 
   t.test('is reported while the database is away, and the listener reconnects when it is back', async (t) => {
-    const wire = await createWire(t, url)
+    const wire = await createDatabaseProxy(t, url)
     const { listener, received, states } = listen(t, ['ones'], { url: wire.url })
     listener.start()
     await waitUntil(() => listener.listening)
     await wire.cut()
     await waitUntil(() => !listener.listening)
     await notify('ones', 'lost')
-    await wire.mend()
+    await wire.restore()
     await waitUntil(() => listener.listening)
     await notify('ones', 'after')
     await waitUntil(() => received.length > 0)

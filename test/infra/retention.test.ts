@@ -6,7 +6,7 @@ import { statement } from '../../infra/database/statements.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
 import { startRetention, type RetentionTask } from '../../infra/jobs/retention.ts'
-import { insertedEndpoints, insertedEvent } from '../support/db-fixtures.ts'
+import { createWebhookEndpoints, createEvent } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -26,7 +26,7 @@ async function insertDelivered(
     endpoints,
   }: { days: number; projectId?: string | null; userId?: string; endpoints: number },
 ): Promise<void> {
-  const endpointIds = await insertedEndpoints(server, server.admin.id, endpoints, { enabled: false })
+  const endpointIds = await createWebhookEndpoints(server, server.admin.id, endpoints, { enabled: false })
   await prisma.event.deleteMany()
   await database.sql(
     statement(`
@@ -84,7 +84,7 @@ function taskOf(
 
 t.test('events with many deliveries are deleted in small transactions', async (t) => {
   await insertDelivered(200, { days: 31, endpoints: 150 })
-  await insertedEvent(server, server.admin.id)
+  await createEvent(server, server.admin.id)
   const largest = await watchTransactions(t)
   const began = Date.now()
   t.match(await runRetention(database), { events: 200 })
@@ -154,7 +154,7 @@ t.test('an expired project is deleted with all its events, then the next project
     data: { deletedAt: new Date(Date.now() - 31 * 86_400_000) },
   })
   await insertDelivered(1_100, { days: 1, projectId: ids[0], endpoints: 7 })
-  await insertedEvent(server, server.admin.id)
+  await createEvent(server, server.admin.id)
   const before = await prisma.event.count()
   t.match(await runRetention(database), { projects: 2, events: 0 })
   t.same(

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { refusalOf } from '../support/typed-client.ts'
+import { apiErrorOf } from '../support/typed-client.ts'
 
 type Role = 'owner' | 'admin' | 'editor' | 'viewer'
 
@@ -50,14 +50,14 @@ t.test('members', async (t) => {
     const { path, viewer, editor, stranger, member } = await team(server)
     for (const { api } of [viewer, editor]) {
       t.match(
-        await refusalOf(api.addMember({ path, body: { user_id: stranger.id, role: 'viewer' } })),
+        await apiErrorOf(api.addMember({ path, body: { user_id: stranger.id, role: 'viewer' } })),
         forbidden,
       )
       t.match(
-        await refusalOf(api.updateMember({ path: member('viewer'), body: { role: 'admin' } })),
+        await apiErrorOf(api.updateMember({ path: member('viewer'), body: { role: 'admin' } })),
         forbidden,
       )
-      t.match(await refusalOf(api.removeMember({ path: member('admin') })), forbidden)
+      t.match(await apiErrorOf(api.removeMember({ path: member('admin') })), forbidden)
     }
     t.equal((await viewer.api.getProject({ path })).member_count, 4)
   })
@@ -65,7 +65,7 @@ t.test('members', async (t) => {
   t.test('a viewer cannot promote themselves', async (t) => {
     const { viewer, member } = await team(server)
     t.match(
-      await refusalOf(viewer.api.updateMember({ path: member('viewer'), body: { role: 'owner' } })),
+      await apiErrorOf(viewer.api.updateMember({ path: member('viewer'), body: { role: 'owner' } })),
       forbidden,
     )
   })
@@ -73,18 +73,18 @@ t.test('members', async (t) => {
   t.test('an admin manages all members except owners', async (t) => {
     const { path, admin, stranger, member } = await team(server)
     t.match(
-      await refusalOf(admin.api.addMember({ path, body: { user_id: stranger.id, role: 'owner' } })),
+      await apiErrorOf(admin.api.addMember({ path, body: { user_id: stranger.id, role: 'owner' } })),
       forbidden,
     )
     t.match(
-      await refusalOf(admin.api.updateMember({ path: member('admin'), body: { role: 'owner' } })),
+      await apiErrorOf(admin.api.updateMember({ path: member('admin'), body: { role: 'owner' } })),
       forbidden,
     )
     t.match(
-      await refusalOf(admin.api.updateMember({ path: member('owner'), body: { role: 'viewer' } })),
+      await apiErrorOf(admin.api.updateMember({ path: member('owner'), body: { role: 'viewer' } })),
       forbidden,
     )
-    t.match(await refusalOf(admin.api.removeMember({ path: member('owner') })), forbidden)
+    t.match(await apiErrorOf(admin.api.removeMember({ path: member('owner') })), forbidden)
     t.equal(
       (await admin.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })).role,
       'editor',
@@ -99,15 +99,15 @@ t.test('members', async (t) => {
   t.test('every member can leave, and then has no access', async (t) => {
     const { path, viewer, member } = await team(server)
     await viewer.api.removeMember({ path: member('viewer') })
-    t.match(await refusalOf(viewer.api.getProject({ path })), forbidden)
+    t.match(await apiErrorOf(viewer.api.getProject({ path })), forbidden)
     t.same((await viewer.api.listProjects()).data, [])
   })
 
   t.test('the last owner can neither leave nor be demoted', async (t) => {
     const { owner, member } = await team(server)
-    t.match(await refusalOf(owner.api.removeMember({ path: member('owner') })), conflict('last_owner'))
+    t.match(await apiErrorOf(owner.api.removeMember({ path: member('owner') })), conflict('last_owner'))
     t.match(
-      await refusalOf(owner.api.updateMember({ path: member('owner'), body: { role: 'admin' } })),
+      await apiErrorOf(owner.api.updateMember({ path: member('owner'), body: { role: 'admin' } })),
       conflict('last_owner'),
     )
   })
@@ -131,11 +131,11 @@ t.test('members', async (t) => {
 
   t.test('a request has exactly one of user_id and email', async (t) => {
     const { path, owner, stranger } = await team(server)
-    t.match(await refusalOf(owner.api.addMember({ path, body: { role: 'viewer' } as never })), {
+    t.match(await apiErrorOf(owner.api.addMember({ path, body: { role: 'viewer' } as never })), {
       status: 400,
     })
     t.match(
-      await refusalOf(
+      await apiErrorOf(
         owner.api.addMember({ path, body: { role: 'viewer', user_id: stranger.id, email: stranger.email } }),
       ),
       { status: 400 },
@@ -145,7 +145,7 @@ t.test('members', async (t) => {
       .withResponse()
     t.equal(response.status, 201)
     t.match(
-      await refusalOf(
+      await apiErrorOf(
         owner.api.addMember({ path, body: { role: 'viewer', user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
       ),
       { status: 404 },
@@ -155,39 +155,39 @@ t.test('members', async (t) => {
   t.test('an archived project is read-only', async (t) => {
     const { path, owner, viewer, member } = await team(server)
     t.match(await owner.api.archiveProject({ path }), { status: 'archived', archived_at: /^\d{4}-/ })
-    t.match(await refusalOf(owner.api.updateProject({ path, body: { name: 'x' } })), invalidState('archived'))
+    t.match(await apiErrorOf(owner.api.updateProject({ path, body: { name: 'x' } })), invalidState('archived'))
     t.match(
-      await refusalOf(owner.api.addMember({ path, body: { email: 'x@example.com', role: 'viewer' } })),
+      await apiErrorOf(owner.api.addMember({ path, body: { email: 'x@example.com', role: 'viewer' } })),
       invalidState('archived'),
     )
     t.match(
-      await refusalOf(owner.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })),
+      await apiErrorOf(owner.api.updateMember({ path: member('viewer'), body: { role: 'editor' } })),
       invalidState('archived'),
     )
-    t.match(await refusalOf(owner.api.removeMember({ path: member('viewer') })), invalidState('archived'))
-    t.match(await refusalOf(owner.api.archiveProject({ path })), invalidState('archived'))
+    t.match(await apiErrorOf(owner.api.removeMember({ path: member('viewer') })), invalidState('archived'))
+    t.match(await apiErrorOf(owner.api.archiveProject({ path })), invalidState('archived'))
     t.equal((await viewer.api.getProject({ path })).status, 'archived')
     t.equal((await viewer.api.listProjects({ query: { status: 'archived' } })).pagination.total, 1)
     t.equal((await owner.api.unarchiveProject({ path })).archived_at, null)
-    t.match(await refusalOf(owner.api.unarchiveProject({ path })), { status: 409 })
+    t.match(await apiErrorOf(owner.api.unarchiveProject({ path })), { status: 409 })
   })
 
   t.test('a deleted project returns 404 until an owner restores it, with its previous status', async (t) => {
     const { path, project, owner, admin, stranger } = await team(server)
     await owner.api.archiveProject({ path })
-    t.match(await refusalOf(admin.api.deleteProject({ path })), forbidden)
+    t.match(await apiErrorOf(admin.api.deleteProject({ path })), forbidden)
     await owner.api.deleteProject({ path })
-    t.match(await refusalOf(owner.api.getProject({ path })), { status: 404 })
-    t.match(await refusalOf(owner.api.deleteProject({ path })), { status: 404 })
+    t.match(await apiErrorOf(owner.api.getProject({ path })), { status: 404 })
+    t.match(await apiErrorOf(owner.api.deleteProject({ path })), { status: 404 })
     t.equal((await owner.api.listProjects()).pagination.total, 0)
     t.same(
       (await owner.api.listProjects({ query: { status: 'deleted' } })).data.map(({ id }) => id),
       [project.id],
     )
-    t.match(await refusalOf(admin.api.restoreProject({ path })), forbidden)
-    t.match(await refusalOf(stranger.api.restoreProject({ path })), forbidden)
+    t.match(await apiErrorOf(admin.api.restoreProject({ path })), forbidden)
+    t.match(await apiErrorOf(stranger.api.restoreProject({ path })), forbidden)
     t.equal((await owner.api.restoreProject({ path })).status, 'archived')
-    t.match(await refusalOf(owner.api.restoreProject({ path })), { status: 409 })
+    t.match(await apiErrorOf(owner.api.restoreProject({ path })), { status: 409 })
     t.equal((await owner.api.listProjects()).pagination.total, 1)
   })
 })
@@ -212,14 +212,14 @@ t.test('invitations', async (t) => {
         status: 'pending',
         invited_by: admin.id,
       })
-      t.match(await refusalOf(viewer.api.listInvitations({ path })), forbidden)
+      t.match(await apiErrorOf(viewer.api.listInvitations({ path })), forbidden)
       t.equal((await owner.api.listInvitations({ path, query: { status: 'pending' } })).pagination.total, 1)
-      t.match(await refusalOf(invite(owner, 'grace@example.com')), conflict('invitation_exists'))
+      t.match(await apiErrorOf(invite(owner, 'grace@example.com')), conflict('invitation_exists'))
 
       const grace = await server.person({ email: 'grace@example.com' })
       t.same((await grace.api.listMyInvitations()).data, [invited])
       t.match(
-        await refusalOf(viewer.api.acceptInvitation({ path: of(invited) })),
+        await apiErrorOf(viewer.api.acceptInvitation({ path: of(invited) })),
         forbidden,
         'other users cannot accept it',
       )
@@ -228,7 +228,7 @@ t.test('invitations', async (t) => {
         .withResponse()
       t.equal(response.status, 201)
       t.match(member, { role: 'editor', added_by: admin.id, user: { id: grace.id } })
-      t.match(await refusalOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
+      t.match(await apiErrorOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
       t.equal((await grace.api.getProject({ path })).your_role, 'editor')
       t.equal((await grace.api.listMyInvitations()).pagination.total, 0)
     },
@@ -239,16 +239,16 @@ t.test('invitations', async (t) => {
     const eve = await server.person({ email: 'eve@example.com' })
     await server.admin.api.updateUser({ path: { id: eve.id }, body: { email_verified: false } })
     t.equal((await eve.api.listMyInvitations()).pagination.total, 0)
-    t.match(await refusalOf(eve.api.acceptInvitation({ path: of(invitation) })), forbidden)
+    t.match(await apiErrorOf(eve.api.acceptInvitation({ path: of(invitation) })), forbidden)
   })
 
   t.test('a revoked or expired invitation cannot be accepted', async (t) => {
     const revoked = await invite(owner, 'r@example.com')
-    t.match(await refusalOf(viewer.api.revokeInvitation({ path: of(revoked) })), forbidden)
+    t.match(await apiErrorOf(viewer.api.revokeInvitation({ path: of(revoked) })), forbidden)
     await admin.api.revokeInvitation({ path: of(revoked) })
-    t.match(await refusalOf(admin.api.revokeInvitation({ path: of(revoked) })), { status: 409 })
+    t.match(await apiErrorOf(admin.api.revokeInvitation({ path: of(revoked) })), { status: 409 })
     const r = await server.person({ email: 'r@example.com' })
-    t.match(await refusalOf(r.api.acceptInvitation({ path: of(revoked) })), invalidState('revoked'))
+    t.match(await apiErrorOf(r.api.acceptInvitation({ path: of(revoked) })), invalidState('revoked'))
 
     const old = await invite(owner, 'old@example.com')
     await server.services.database.prisma.invitation.update({
@@ -256,7 +256,7 @@ t.test('invitations', async (t) => {
       data: { expiresAt: new Date(Date.now() - 1000) },
     })
     const person = await server.person({ email: 'old@example.com' })
-    t.match(await refusalOf(person.api.acceptInvitation({ path: of(old) })), {
+    t.match(await apiErrorOf(person.api.acceptInvitation({ path: of(old) })), {
       details: { constraint: 'expired' },
     })
     t.same(
@@ -272,10 +272,10 @@ t.test('invitations', async (t) => {
   t.test('an invitation to one project returns 404 in another', async (t) => {
     const other = await owner.api.createProject({ body: { name: 'other' } })
     const invitation = await invite(owner, 'z@example.com')
-    t.match(await refusalOf(owner.api.getInvitation({ path: { ...of(invitation), id: other.id } })), {
+    t.match(await apiErrorOf(owner.api.getInvitation({ path: { ...of(invitation), id: other.id } })), {
       status: 404,
     })
-    t.match(await refusalOf(owner.api.revokeInvitation({ path: { ...of(invitation), id: other.id } })), {
+    t.match(await apiErrorOf(owner.api.revokeInvitation({ path: { ...of(invitation), id: other.id } })), {
       status: 404,
     })
   })

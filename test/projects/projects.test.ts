@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startServer } from '../support/server.ts'
-import { refusalOf } from '../support/typed-client.ts'
+import { apiErrorOf } from '../support/typed-client.ts'
 
 t.test('a project is created, read, updated and listed', async (t) => {
   const server = await startServer(t)
@@ -34,7 +34,7 @@ t.test('a project is created, read, updated and listed', async (t) => {
   })
   t.same(changed, { ...made, description: null, version: 2, updated_at: changed.updated_at })
   t.match(
-    await refusalOf(
+    await apiErrorOf(
       api.updateProject({
         path: { id: made.id },
         headers: { 'If-Match': response.headers.get('ETag')! },

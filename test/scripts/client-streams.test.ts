@@ -1,9 +1,9 @@
 // What the published client reads bit by bit: lists from page to page, and streams that break, go on and end.
 import t from 'tap'
 import { ConnectionError, createPlatformClient, type StreamEvent } from '../../generated/client/index.js'
-import { createWire } from '../support/contract-proxy.ts'
 import { waitUntilIdle, startChatFixture } from '../support/chat.ts'
-import { impatientClock, typedClient } from '../support/typed-client.ts'
+import { typedClient, instantClock } from '../support/typed-client.ts'
+import { createDatabaseProxy } from '../support/database-proxy.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const stage = await startChatFixture(t)
@@ -89,9 +89,9 @@ t.test('lists', async (t) => {
 
 t.test('a stream of events', async (t) => {
   t.test('goes on where it was when its connection breaks: none lost, none twice', async (t) => {
-    const wire = await createWire(t, server.url)
+    const wire = await createDatabaseProxy(t, server.url)
     let whole = Promise.resolve()
-    const clock = { ...impatientClock(), sleep: async () => await whole }
+    const clock = { ...instantClock(), sleep: async () => await whole }
     const follower = typedClient(wire.url, person.key, { clock })
     const names: string[] = []
     const gone = new AbortController()
@@ -114,7 +114,7 @@ t.test('a stream of events', async (t) => {
     })
     await wire.cut()
     await client.createProject({ body: { name: 'meanwhile' } })
-    await wire.mend()
+    await wire.restore()
     mended()
     await waitUntil(() => names.length === 2)
     await client.createProject({ body: { name: 'after' } })
@@ -153,7 +153,7 @@ t.test('a stream of events', async (t) => {
         for await (const event of createPlatformClient({
           baseUrl: server.url,
           fetch,
-          clock: impatientClock(),
+          clock: instantClock(),
         }).streamEvents({ headers: { 'Last-Event-ID': 40 } }))
           seen.push(event)
       },
@@ -173,7 +173,7 @@ t.test('a stream of events', async (t) => {
     const stream = createPlatformClient({
       baseUrl: server.url,
       fetch,
-      clock: impatientClock(waits),
+      clock: instantClock(waits),
       retries: 2,
     }).streamEvents({ silence: 20 })
     await t.rejects(stream.next(), ConnectionError)
@@ -218,7 +218,7 @@ t.test('an answer that is written', async (t) => {
       async () => {
         for await (const { event } of typedClient(server.url, person.key, {
           fetch,
-          clock: impatientClock(),
+          clock: instantClock(),
         }).streamChat({ body: { message: 'Hi' } }))
           seen.push(event)
       },
@@ -242,7 +242,7 @@ t.test('an answer that is written', async (t) => {
     let text = ''
     for await (const event of typedClient(server.url, person.key, {
       fetch,
-      clock: impatientClock(),
+      clock: instantClock(),
     }).streamMessage({ path: { id: message.id } })) {
       seen.push(event.event)
       if (event.event === 'message.delta') text += event.data.delta

@@ -8,7 +8,7 @@ import type { Progress } from '../../generated/client/index.js'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { startServer } from '../support/server.ts'
 import { assertNothingLeft } from '../support/storage.ts'
-import { impatientClock, refusalOf, typedClient } from '../support/typed-client.ts'
+import { typedClient, instantClock, apiErrorOf } from '../support/typed-client.ts'
 
 const server = await startServer(t)
 const person = await server.person()
@@ -77,7 +77,7 @@ t.test('an upload that is cut off is sent again, and is one file', async (t) => 
   const cuts = [1_000_000, 2_500_000]
   const proxy = await cuttingProxy(t, server.url, { next: () => cuts.shift() ?? null })
   const progress: Progress[] = []
-  const own = typedClient(proxy.url, person.key, { clock: impatientClock() })
+  const own = typedClient(proxy.url, person.key, { clock: instantClock() })
   const file = await own.uploadFile({
     body: { file: new Blob([bytes]), name: 'cut.bin' },
     onProgress: (now) => progress.push(now),
@@ -108,7 +108,7 @@ t.test('what is too large is refused in words, with its progress or without', as
   const own = typedClient(small.url, (await small.person()).key, { retries: 0 })
   for (const onProgress of [undefined, () => {}]) {
     t.match(
-      await refusalOf(own.uploadFile({ body: { file: new Blob([bytes.subarray(0, 5000)]) }, onProgress })),
+      await apiErrorOf(own.uploadFile({ body: { file: new Blob([bytes.subarray(0, 5000)]) }, onProgress })),
       { status: 413, code: 'PAYLOAD_TOO_LARGE' },
     )
   }
@@ -120,7 +120,7 @@ t.test('a resumable upload goes on where it was cut off', async (t) => {
   const progress: Progress[] = []
   let sent = 0
   const own = typedClient(proxy.url, person.key, {
-    clock: impatientClock(),
+    clock: instantClock(),
     fetch: (request) => {
       if (request.method === 'PATCH') sent += Number(request.headers.get('content-length'))
       return fetch(request)
@@ -197,7 +197,7 @@ t.test('a download is the response, with its bytes not read yet', async (t) => {
   const part = await client.downloadFile({ path: { id: file.id }, headers: { Range: 'bytes=0-9' } })
   t.equal(part.status, 206)
   t.strictSame(Buffer.from(await part.arrayBuffer()), bytes.subarray(0, 10))
-  t.match(await refusalOf(client.downloadFile({ path: { id: 'file_01jd6y8m5qe8btc4y5w1r0n3fz' } })), {
+  t.match(await apiErrorOf(client.downloadFile({ path: { id: 'file_01jd6y8m5qe8btc4y5w1r0n3fz' } })), {
     status: 404,
     code: 'NOT_FOUND',
   })

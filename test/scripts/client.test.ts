@@ -8,7 +8,7 @@ import {
   PlatformError,
 } from '../../generated/client/index.js'
 import { startServer } from '../support/server.ts'
-import { impatientClock, refusalOf, typedClient } from '../support/typed-client.ts'
+import { instantClock, apiErrorOf, typedClient } from '../support/typed-client.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
@@ -85,9 +85,9 @@ t.test('what is no success is thrown, with all that the server says of it', asyn
   t.equal(response.status, 201)
   const { response: got } = await client.getProject({ path: { id: project.id } }).withResponse()
   const same = { path: { id: project.id }, headers: { 'If-None-Match': got.headers.get('ETag')! } }
-  t.match(await refusalOf(client.getProject(same)), { status: 304, code: null }, 'nothing new is no project')
+  t.match(await apiErrorOf(client.getProject(same)), { status: 304, code: null }, 'nothing new is no project')
   t.match(
-    await refusalOf(client.getProject(same).withResponse()),
+    await apiErrorOf(client.getProject(same).withResponse()),
     { status: 304 },
     'once, whichever way it is asked',
   )
@@ -100,7 +100,7 @@ t.test('what is no success is thrown, with all that the server says of it', asyn
 
 t.test('a POST whose answer is lost is sent again with its key, and done once', async (t) => {
   const { sent, fetch } = faulty([unreached, lost])
-  const again = typedClient(server.url, person.key, { fetch, clock: impatientClock() })
+  const again = typedClient(server.url, person.key, { fetch, clock: instantClock() })
   const name = `once ${Date.now()}`
   const { data, response } = await again.createProject({ body: { name } }).withResponse()
   t.equal(data.name, name)
@@ -141,7 +141,7 @@ t.test('an answer that is cut off half-way is asked for again', async (t) => {
     baseUrl: server.url,
     apiKey: person.key,
     fetch,
-    clock: impatientClock(),
+    clock: instantClock(),
   })
   t.equal((await again.createProject({ body: { name: 'Halved' } })).name, 'Halved')
   t.equal((await client.listProjects({ query: { q: 'Halved' } })).pagination.total, 1)
@@ -152,13 +152,13 @@ t.test('a first attempt that is still at work is waited for', async (t) => {
     unreached,
     refusal(409, 'CONFLICT', {}, { field: 'Idempotency-Key', constraint: 'in_progress' }),
   ])
-  const again = typedClient(server.url, person.key, { fetch, clock: impatientClock() })
+  const again = typedClient(server.url, person.key, { fetch, clock: instantClock() })
   t.equal((await again.createProject({ body: { name: 'Waited for' } })).name, 'Waited for')
   t.equal(sent.length, 3)
   const other = faulty([refusal(409, 'CONFLICT', {}, { constraint: 'member_exists' })])
   t.match(
-    await refusalOf(
-      typedClient(server.url, person.key, { fetch: other.fetch, clock: impatientClock() }).createProject({
+    await apiErrorOf(
+      typedClient(server.url, person.key, { fetch: other.fetch, clock: instantClock() }).createProject({
         body: { name: 'x' },
       }),
     ),
@@ -180,7 +180,7 @@ t.test('a refusal for now is waited for as long as it says, in seconds or until 
     apiKey: person.key,
     fetch,
     timeout: null,
-    clock: { ...impatientClock(waits), now: () => now },
+    clock: { ...instantClock(waits), now: () => now },
   })
   t.match(await patient.getProfile(), { id: person.id })
   t.strictSame(waits, [7000, 4000])
@@ -193,7 +193,7 @@ t.test('without a word of the server the waits grow, and are as random as they c
   const patient = typedClient(server.url, person.key, {
     fetch,
     retries: 6,
-    clock: { ...impatientClock(waits), random: () => randoms.shift()! },
+    clock: { ...instantClock(waits), random: () => randoms.shift()! },
   })
   const error = (await patient.getProfile().catch((it: unknown) => it)) as Error
   t.ok(error instanceof ConnectionError)
@@ -210,8 +210,8 @@ t.test('what says to wait too long, or beyond the deadline, is thrown at once', 
     ['20', 10_000],
   ] as Array<[string, number | null]>) {
     const { sent, fetch } = faulty([refusal(429, 'RATE_LIMITED', { 'retry-after': seconds })])
-    const patient = typedClient(server.url, person.key, { fetch, timeout, clock: impatientClock(waits) })
-    t.match(await refusalOf(patient.getProfile()), {
+    const patient = typedClient(server.url, person.key, { fetch, timeout, clock: instantClock(waits) })
+    t.match(await apiErrorOf(patient.getProfile()), {
       status: 429,
       code: 'RATE_LIMITED',
       retryAfter: Number(seconds),
@@ -250,14 +250,14 @@ t.test('what cannot be repeated safely is sent once', async (t) => {
   for (const [what, call] of once) {
     const { sent, fetch } = faulty([unreached])
     await t.rejects(
-      call(typedClient(server.url, person.key, { fetch, clock: impatientClock() })),
+      call(typedClient(server.url, person.key, { fetch, clock: instantClock() })),
       { name: 'ConnectionError' },
       what,
     )
     t.equal(sent.length, 1, what)
   }
   const { sent, fetch } = faulty([unreached, unreached])
-  const raw = typedClient(server.url, person.key, { fetch, clock: impatientClock() })
+  const raw = typedClient(server.url, person.key, { fetch, clock: instantClock() })
   const body = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode('{"name": "x"}'))
@@ -281,12 +281,12 @@ t.test('what the server did not do for another reason is not sent again', async 
   for (const status of [400, 401, 403, 404, 412, 500]) {
     const { sent, fetch } = faulty([refusal(status, status === 500 ? 'SERVER_ERROR' : 'NOT_FOUND')])
     t.match(
-      await refusalOf(
+      await apiErrorOf(
         createPlatformClient({
           baseUrl: server.url,
           apiKey: person.key,
           fetch,
-          clock: impatientClock(),
+          clock: instantClock(),
         }).getProfile(),
       ),
       { status },
@@ -317,7 +317,7 @@ t.test(
 
 t.test('openapi-fetch itself has the key, the Idempotency-Key and the patience', async (t) => {
   const { sent, fetch } = faulty([unreached])
-  const raw = typedClient(server.url, person.key, { fetch, clock: impatientClock(), userAgent: 'shop/2.0' })
+  const raw = typedClient(server.url, person.key, { fetch, clock: instantClock(), userAgent: 'shop/2.0' })
   const { data, error } = await raw.api.POST('/projects', { body: { name: 'Raw' } })
   t.equal(data?.name, 'Raw')
   t.equal(error, undefined)
@@ -334,7 +334,7 @@ t.test('openapi-fetch itself has the key, the Idempotency-Key and the patience',
   const { sent: formsSent, fetch: forms } = faulty([unreached])
   const uploaded = await typedClient(server.url, person.key, {
     fetch: forms,
-    clock: impatientClock(),
+    clock: instantClock(),
   }).api.POST('/storage/upload', { body: form as never, bodySerializer: (it: unknown) => it })
   t.match(uploaded.data, { name: 'raw.txt', path: 'raw', bytes: 5 }, 'a form is written anew')
   t.equal(formsSent.length, 2)

@@ -9,7 +9,7 @@ import { preferenceOf, valueOf } from '../../scripts/mock/answers.ts'
 import { withExamples } from '../../scripts/mock/patterns.ts'
 import { createMock } from '../../scripts/mock/server.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { holdAgainstSpec } from '../support/client.ts'
+import { assertMatchesSpec } from '../support/client.ts'
 
 const document: any = withExamples(
   await readContract(resolve(import.meta.dirname, '../../spec/openapi.yaml')),
@@ -66,7 +66,7 @@ for (const [id, info] of Object.entries(operations) as Array<[OperationId, Opera
       const text = await response.text()
       const json = response.headers.get('content-type')?.startsWith('application/json') === true
       t.doesNotThrow(
-        () => holdAgainstSpec(id, status, response.headers, json ? JSON.parse(text) : text),
+        () => assertMatchesSpec(id, status, response.headers, json ? JSON.parse(text) : text),
         `${id} ${status}: ${text.slice(0, 300)}`,
       )
     }

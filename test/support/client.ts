@@ -1,4 +1,4 @@
-// Requests over real HTTP, each answer held against the published contract: status, headers, media type and body.
+// HTTP client of the tests. It asserts that every answer matches the published contract.
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
@@ -11,33 +11,35 @@ export interface Reply {
   headers: Headers
   body: any
   text: string
-  /** As they came. */ bytes: Buffer
+  /** The undecoded body. */
+  bytes: Buffer
   operation: OperationId | null
 }
 
-export interface Init {
+export interface CallOptions {
   body?: unknown
   headers?: Record<string, string>
-  /** The body as it is, instead of JSON. */ raw?: string | Uint8Array<ArrayBuffer>
+  /** Sends these bytes in place of a JSON body. */
+  raw?: string | Uint8Array<ArrayBuffer>
 }
 
-/** Every operation and status that was seen and held against the spec, as `getProject 200`. */
-export const seen = new Set<string>()
+/** Every operation and status that was asserted against the spec so far, such as `getProject 200`. */
+export const coveredResponses = new Set<string>()
 
-// A path without parameters means its own operation and no other.
+// Paths without parameters come first, because a path with parameters may match the same URL.
 const table = Object.values(operations)
   .map((info) => ({ info, pattern: patternOf(info.path) }))
   .sort((a, b) => Number(a.info.path.includes('{')) - Number(b.info.path.includes('{')))
 
-/** The operation that a request means, by method and path. */
+/** The operation of a method and path, or null. */
 export function operationAt(method: string, path: string): OperationId | null {
   const plain = path.split('?')[0]
   const found = table.find(({ info, pattern }) => info.method === method && pattern.test(plain))
   return found === undefined ? null : (found.info.id as OperationId)
 }
 
-/** @throws when the answer is not one that the spec declares for the operation. */
-export function holdAgainstSpec(id: OperationId, status: number, headers: Headers, body: unknown): void {
+/** Asserts that the spec declares this answer. @throws when it does not. */
+export function assertMatchesSpec(id: OperationId, status: number, headers: Headers, body: unknown): void {
   const declared = operations[id].replies[status]
   if (declared === undefined)
     throw new Error(`${id} answered ${status}, which the spec does not declare: ${JSON.stringify(body)}`)
@@ -50,7 +52,7 @@ export function holdAgainstSpec(id: OperationId, status: number, headers: Header
       throw new Error(`${id} ${status} has a body, which the spec does not declare`)
   } else {
     if (type?.split(';')[0] !== declared.contentType)
-      throw new Error(`${id} ${status} is ${type}, declared is ${declared.contentType}`)
+      throw new Error(`${id} ${status} is ${type}, the spec declares ${declared.contentType}`)
     if (declared.serializer !== undefined) {
       const validate = replies[declared.serializer] as ValidateFunction
       if (!validate(body))
@@ -64,10 +66,10 @@ export function holdAgainstSpec(id: OperationId, status: number, headers: Header
     throw new Error(`${id} ${status} has no X-Content-Type-Options`)
   for (const [name, schema] of declaredHeaders(id, status)) {
     const value = headers.get(name)
-    if (value === null && sometimes.has(name)) continue
+    if (value === null && optionalHeaders.has(name)) continue
     if (value === null) throw new Error(`${id} ${status} has no ${name}`)
     if (schema.const !== undefined && value !== schema.const)
-      throw new Error(`${id} ${status} has ${name}: ${value}, declared is ${schema.const}`)
+      throw new Error(`${id} ${status} has ${name}: ${value}, the spec declares ${schema.const}`)
     const wrong = headerProblem(schema, value)
     if (wrong !== null) throw new Error(`${id} ${status} has ${name}: ${value}, which ${wrong}`)
   }
@@ -82,11 +84,14 @@ export function holdAgainstSpec(id: OperationId, status: number, headers: Header
     id !== 'getReadiness'
   )
     throw new Error(`${id} ${status} could be cached`)
-  seen.add(`${id} ${status}`)
+  coveredResponses.add(`${id} ${status}`)
 }
 
-/** What tells of an upload's way: not before there is something to tell, or when it is over. */
-const sometimes = new Set(['Upload-Offset', 'Upload-Expires', 'Upload-File-Id'])
+/**
+ * Headers of resumable uploads that only some answers have: before the first byte, or after completion, they
+ * are absent.
+ */
+const optionalHeaders = new Set(['Upload-Offset', 'Upload-Expires', 'Upload-File-Id'])
 const found = new Map<string, ReturnType<typeof headersOf>>()
 
 function declaredHeaders(id: OperationId, status: number): ReturnType<typeof headersOf> {
@@ -95,7 +100,7 @@ function declaredHeaders(id: OperationId, status: number): ReturnType<typeof hea
   return found.get(name)!
 }
 
-/** Paths are relative to /v1, or absolute for what stands outside it. */
+/** Prefixes /v1, except for paths outside of it. */
 export function fullPath(path: string): string {
   return /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1|pay\/)/.test(path) ? path : `/v1${path}`
 }
@@ -103,7 +108,11 @@ export function fullPath(path: string): string {
 export type Client = ReturnType<typeof createClient>
 
 export function createClient(url: string, key: string | null) {
-  async function call(method: string, path: string, { body, raw, headers = {} }: Init = {}): Promise<Reply> {
+  async function call(
+    method: string,
+    path: string,
+    { body, raw, headers = {} }: CallOptions = {},
+  ): Promise<Reply> {
     const full = fullPath(path)
     const sent: Record<string, string> = { ...headers }
     if (key !== null && sent.authorization === undefined) sent.authorization = `Bearer ${key}`
@@ -119,26 +128,26 @@ export function createClient(url: string, key: string | null) {
     const operation = operationAt(method, full)
     const bytes =
       operation === 'streamEvents' && status === 200
-        ? await beginningOf(response)
+        ? await firstChunkOf(response)
         : Buffer.from(await response.arrayBuffer())
     const text = new TextDecoder().decode(bytes)
     const binary = operation !== null && operations[operation].replies[status]?.binary === true
     const isJson = type?.startsWith('application/json') === true && !binary
     const parsed = text === '' ? undefined : isJson ? JSON.parse(text) : text
-    if (operation !== null) holdAgainstSpec(operation, status, response.headers, parsed)
+    if (operation !== null) assertMatchesSpec(operation, status, response.headers, parsed)
     return { status, headers: response.headers, body: parsed, text, bytes, operation }
   }
   return {
     call,
-    get: (path: string, init?: Init) => call('GET', path, init),
-    post: (path: string, body?: unknown, init: Init = {}) => call('POST', path, { body, ...init }),
-    put: (path: string, body?: unknown, init: Init = {}) => call('PUT', path, { body, ...init }),
-    delete: (path: string, init?: Init) => call('DELETE', path, init),
+    get: (path: string, init?: CallOptions) => call('GET', path, init),
+    post: (path: string, body?: unknown, init: CallOptions = {}) => call('POST', path, { body, ...init }),
+    put: (path: string, body?: unknown, init: CallOptions = {}) => call('PUT', path, { body, ...init }),
+    delete: (path: string, init?: CallOptions) => call('DELETE', path, init),
   }
 }
 
-/** What a stream that never ends says first; then it is left. */
-async function beginningOf(response: Response): Promise<Buffer> {
+/** Reads the first chunk of a stream that never ends, then closes the stream. */
+async function firstChunkOf(response: Response): Promise<Buffer> {
   if (response.body === null) return Buffer.alloc(0)
   const reader = response.body.getReader()
   const { value } = await reader.read()

@@ -1,16 +1,16 @@
-// The samples of code on the reference page, each ready to be run: of real things, in a folder with the files that it names.
+// Prepares the code samples of the reference page: real ids, and a folder with the files that they name.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'
 import { served } from './operation-fixtures.ts'
 import type { TestServer } from './server.ts'
-import { examples, standInsFor } from './example-fixtures.ts'
+import { examples, exampleFixtureFor } from './example-fixtures.ts'
 
 export function sampleOf(id: OperationId, label: string): string {
   return examples[id].samples.find((sample) => sample.label === label)!.source
 }
 
-/** What is paid for is paid by the clock, so that is moved when all else is done. */
+/** Operations that move the test clock run last, because they change subscriptions. */
 export function samplesInOrder(): OperationId[] {
   return served
     .map(({ id }) => id)
@@ -23,20 +23,20 @@ export interface Prepared {
   env: Record<string, string>
 }
 
-/** Makes what the sample is about. */
+/** Creates the resources that the sample refers to. */
 export async function prepareSample(
   server: TestServer,
   folder: string,
   id: OperationId,
   label: string,
 ): Promise<Prepared> {
-  const { ask, replaced, file } = await standInsFor(server, id)
+  const { request, withRealIds, file } = await exampleFixtureFor(server, id)
   const own = join(folder, id)
   mkdirSync(own, { recursive: true })
   for (const name of ['report.pdf', 'handbook.md', 'me.png']) writeFileSync(join(own, name), file.bytes)
   return {
     folder: own,
-    source: replaced(sampleOf(id, label)),
-    env: { PATH: process.env.PATH!, PLATFORM_URL: server.url, PLATFORM_API_KEY: ask.caller.key },
+    source: withRealIds(sampleOf(id, label)),
+    env: { PATH: process.env.PATH!, PLATFORM_URL: server.url, PLATFORM_API_KEY: request.caller.key },
   }
 }

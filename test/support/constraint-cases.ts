@@ -1,36 +1,36 @@
-// The values that break the constraints of a whole contract: for each constraint one, of a request where
-// there is such, else of an answer.
+// Builds the invalid values for all constraints of a contract: one per constraint, in a request where
+// possible, otherwise in a response.
 import { each, nameOf, type Constraints } from '../../scripts/constraints/constraints.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
-import { createBreaker, isHolder, type Checks, type Negative } from './constraint-negatives.ts'
-import { answerRoots, requestRoots, sitesOf, type Root, type Site } from './constraint-sites.ts'
+import { createCaseBuilder, isStructural, type Checks, type NegativeCase } from './constraint-negatives.ts'
+import { answerRoots, requestRoots, sitesOf, type SchemaRoot, type Site } from './constraint-sites.ts'
 
 type Json = any
 
-export interface Cases {
-  requests: Negative[]
-  answers: Negative[]
-  /** By the name of a constraint: what is refused because of it, and no more where it is gone. */
-  byConstraint: Map<string, Negative[]>
+export interface NegativeCases {
+  requests: NegativeCase[]
+  answers: NegativeCase[]
+  /** By constraint name: the values that are rejected until the constraint is deleted. */
+  byConstraint: Map<string, NegativeCase[]>
 }
 
-/** As many as it takes for each constraint, also of those that only hold others, at few of the places where it holds. */
-export function casesOf(document: Json, check: Checks, constraints: Constraints): Cases {
+/** Builds enough cases to cover each listed constraint, but not each at every site. */
+export function negativeCasesOf(document: Json, check: Checks, constraints: Constraints): NegativeCases {
   const wanted = new Set([...each(constraints)].map(nameOf))
   const operations = operationsOf(document)
-  const byConstraint = new Map<string, Negative[]>()
+  const byConstraint = new Map<string, NegativeCase[]>()
   const isNeeded = (site: Site): boolean =>
-    !isHolder(site) &&
+    !isStructural(site) &&
     [nameOf(site.constraint), ...site.through].some((name) => wanted.has(name) && !byConstraint.has(name))
 
-  function add(root: Root): Negative[] {
-    const found: Negative[] = []
+  function add(root: SchemaRoot): NegativeCase[] {
+    const found: NegativeCase[] = []
     const sites = sitesOf(document, root)
     if (!sites.some(isNeeded)) return found
-    const broken = createBreaker(document, check, root)
+    const buildCase = createCaseBuilder(document, check, root)
     for (const site of sites) {
       if (!isNeeded(site)) continue
-      const negative = broken(site)
+      const negative = buildCase(site)
       if (!('expected' in negative)) continue
       found.push(negative)
       for (const name of [nameOf(site.constraint), ...site.through])
@@ -47,8 +47,8 @@ export function casesOf(document: Json, check: Checks, constraints: Constraints)
   return { requests, answers, byConstraint }
 }
 
-/** What is sent of each type of event. */
-export function eventRoots(document: Json): Root[] {
+/** One root per event type: the payload schema. */
+export function eventRoots(document: Json): SchemaRoot[] {
   return Object.entries<Json>(document.webhooks ?? {}).map(([event, { post }]) => {
     const { schema } = post.requestBody.content['application/json']
     return { operation: event, part: 'answer', event, schema, place: schema.$ref.slice(1) }

@@ -1,19 +1,19 @@
-// Values that break one constraint each of the header fields of answers, which on the wire are text.
+// Values that break one constraint of a response header. Header values are always text.
 import { each, flattened, nameOf, type Constraints } from '../../scripts/constraints/constraints.ts'
 import { nodeAt } from '../../scripts/constraints/edit.ts'
 import { headerProblem } from './header-values.ts'
-import { createBreaker, isHolder, type Checks } from './constraint-negatives.ts'
-import { sitesOf, type Root } from './constraint-sites.ts'
+import { createCaseBuilder, isStructural, type Checks } from './constraint-negatives.ts'
+import { sitesOf, type SchemaRoot } from './constraint-sites.ts'
 
 type Json = any
 
-/** Of one header field, by the place of its schema. */
+/** A value for the header whose schema is at `place`. */
 export interface HeaderCase {
   place: string
   value: string
 }
 
-/** By the name of the constraint that is broken, or without which that would be gone. */
+/** By the name of the broken constraint, and of the structural constraints that lead to it. */
 export function headerCasesOf(
   document: Json,
   check: Checks,
@@ -26,15 +26,15 @@ export function headerCasesOf(
       .filter((place) => /\/headers\/[^/]+\/schema$/.test(place)),
   )
   for (const place of places) {
-    const root: Root = {
+    const root: SchemaRoot = {
       operation: place,
       part: 'header',
       schema: { type: 'object', properties: { value: nodeAt(document, place) }, required: [] },
       place: { value: place.replace(/\/schema$/, '') },
     }
-    const broken = createBreaker(document, check, root)
-    for (const site of sitesOf(document, root).filter((site) => !isHolder(site))) {
-      const negative = broken(site)
+    const buildCase = createCaseBuilder(document, check, root)
+    for (const site of sitesOf(document, root).filter((site) => !isStructural(site))) {
+      const negative = buildCase(site)
       if (!('expected' in negative)) continue
       for (const name of [nameOf(site.constraint), ...site.through])
         if (!found.has(name)) found.set(name, { place, value: negative.value.value })
@@ -43,7 +43,7 @@ export function headerCasesOf(
   return found
 }
 
-/** Whether the document's schema of the field lets the value be. */
+/** Whether the header's schema in the document accepts the value. */
 export function allowsHeader(document: Json, { place, value }: HeaderCase): boolean {
   return headerProblem(flattened(document, nodeAt(document, place)), value) === null
 }

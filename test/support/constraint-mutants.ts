@@ -1,5 +1,5 @@
-// A contract from which one constraint was deleted, generated again: only the validator that a value is held against, by
-// the generator's own code, and in this process.
+// Mutants of the contract: deletes one constraint and compiles the affected validator again with the
+// generator's own code, in memory.
 import { createRequire } from 'node:module'
 import type { ValidateFunction } from 'ajv'
 import type { Constraint } from '../../scripts/constraints/constraints.ts'
@@ -10,16 +10,19 @@ import { compileRequests, compileResponses, createCompilers } from '../../script
 import { distinct, formats, joined } from '../../infra/validation/formats.ts'
 import type { Location, Problem } from '../../infra/errors.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
-import { isText, saidOf, type Negative, type Said } from './constraint-negatives.ts'
-import type { Part, Root } from './constraint-sites.ts'
+import { isText, problemsOf, type NegativeCase, type ProblemList } from './constraint-negatives.ts'
+import type { Part, SchemaRoot } from './constraint-sites.ts'
 
 type Json = any
 
-/** What is said of the value by the validator that is generated from the document. */
-export function judged(document: Json, { root, value }: Pick<Negative, 'root' | 'value'>): Said {
+/** The problems that the validator generated from this document reports for the value. */
+export function problemsFor(
+  document: Json,
+  { root, value }: Pick<NegativeCase, 'root' | 'value'>,
+): ProblemList {
   const validate = validatorOf(document, root)
   const given = structuredClone(value)
-  if (root.part === 'answer') return validate(given) ? [] : saidOf(validate.errors!, value, root.part)
+  if (root.part === 'answer') return validate(given) ? [] : problemsOf(validate.errors!, value, root.part)
   const problems: Problem[] = []
   checkWith(validate, given, locations[root.part], problems)
   return problems.map(({ field, constraint }) => `${field} ${constraint}`).sort()
@@ -34,28 +37,29 @@ const locations: Record<Exclude<Part, 'answer'>, Location> = {
   fields: 'body',
 }
 
-/** Whether one of the values is no longer refused as it has to be, once the constraint is gone. */
-export function isCaught(document: Json, constraint: Constraint, negatives: Negative[]): boolean {
+/** Whether a negative case detects the deletion, because the mutant reports other problems than expected. */
+export function isDetected(document: Json, constraint: Constraint, negatives: NegativeCase[]): boolean {
   const mutant = without(document, constraint)
   return negatives.some((negative) => {
     const { root, expected } = negative
-    // A number that is not exact is refused by the edge, whatever the contract says of it.
+    // app/http rejects integers outside the safe range before validation, so the contract does not decide
+    // that.
     const wanted =
-      isText(root.part) && negative.alone === 'beyond whole numbers'
+      isText(root.part) && negative.alone === 'unsafe integer'
         ? expected.filter((said) => !said.endsWith(' type'))
         : expected
-    return JSON.stringify(judged(mutant, negative)) !== JSON.stringify(wanted)
+    return JSON.stringify(problemsFor(mutant, negative)) !== JSON.stringify(wanted)
   })
 }
 
-function validatorOf(document: Json, root: Root): ValidateFunction {
-  if (root.part === 'answer' && root.status === undefined) return compiled(document, root.schema, 'answer')
-  const operation = operationsOf(onlyWith(document, root.operation))[0]
+function validatorOf(document: Json, root: SchemaRoot): ValidateFunction {
+  if (root.part === 'answer' && root.status === undefined) return compile(document, root.schema, 'answer')
+  const operation = operationsOf(withOnlyOperation(document, root.operation))[0]
   const { parameters, bodies, responses, names } = schemasOf([operation])
   const own = names.get(root.operation)!
   switch (root.part) {
     case 'answer':
-      return compiled(
+      return compile(
         document,
         responses.schemas.get(
           root.event === undefined ? own.responses[root.status!] : own.streams[root.status!][root.event],
@@ -63,20 +67,20 @@ function validatorOf(document: Json, root: Root): ValidateFunction {
         'answer',
       )
     case 'path':
-      return compiled(document, parameters.get(own.path!), 'text')
+      return compile(document, parameters.get(own.path!), 'text')
     case 'query':
-      return compiled(document, parameters.get(own.query), 'text')
+      return compile(document, parameters.get(own.query), 'text')
     case 'header':
-      return compiled(document, parameters.get(own.header!), 'text')
+      return compile(document, parameters.get(own.header!), 'text')
     case 'form':
-      return compiled(document, bodies.get(own.form!), 'json')
+      return compile(document, bodies.get(own.form!), 'json')
     default:
-      return compiled(document, bodies.get(own.body!), 'json')
+      return compile(document, bodies.get(own.body!), 'json')
   }
 }
 
-/** The document with one operation and nothing else under its paths. */
-function onlyWith(document: Json, operationId: string): Json {
+/** A copy of the document whose paths contain only this operation. */
+function withOnlyOperation(document: Json, operationId: string): Json {
   for (const [path, item] of Object.entries<Json>(document.paths)) {
     for (const [method, operation] of Object.entries<Json>(item)) {
       if (operation?.operationId !== operationId) continue
@@ -92,7 +96,7 @@ function onlyWith(document: Json, operationId: string): Json {
   throw new Error(`there is no operation ${operationId}`)
 }
 
-function compiled(document: Json, schema: Json, kind: 'text' | 'json' | 'answer'): ValidateFunction {
+function compile(document: Json, schema: Json, kind: 'text' | 'json' | 'answer'): ValidateFunction {
   const own = { components: { schemas: reachable(document, schema) } }
   const compilers = createCompilers()
   const one = new Map([['it', schema]])
@@ -100,13 +104,13 @@ function compiled(document: Json, schema: Json, kind: 'text' | 'json' | 'answer'
     kind === 'answer'
       ? compileResponses(own, one, compilers)
       : compileRequests(own, kind === 'text' ? one : new Map(), kind === 'json' ? one : new Map(), compilers)
-  return evaluated(code).it
+  return evaluateModule(code).it
 }
 
 const load = createRequire(import.meta.url)
 
-/** The module's exports, without a file. */
-function evaluated(code: string): Record<string, ValidateFunction> {
+/** Evaluates the generated module in memory and returns its exports. */
+function evaluateModule(code: string): Record<string, ValidateFunction> {
   const body = code
     .replace(/^import .*$/gm, '')
     .replace(/^const require = .*$/m, '')
@@ -114,7 +118,7 @@ function evaluated(code: string): Record<string, ValidateFunction> {
   return new Function('require', 'distinct', 'formats', 'joined', body)(load, distinct, formats, joined)
 }
 
-/** The components that the schema refers to, and those that these do. */
+/** The component schemas that the schema refers to, directly or indirectly. */
 function reachable(document: Json, schema: Json): Record<string, Json> {
   const found: Record<string, Json> = {}
   const visit = (node: Json): void => {

@@ -1,53 +1,53 @@
-// From a value that a contract allows to values that break one constraint of it each: made by construction, and held
-// against the schemas by an Ajv of its own before anybody is asked about them.
+// Builds negative cases: takes a valid value and changes it so that it breaks one constraint. An independent
+// Ajv confirms what is wrong with each case before it is used.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { flattened } from '../../scripts/constraints/constraints.ts'
 import { plain } from '../../scripts/generate/schemas.ts'
 import { formats } from '../../infra/validation/formats.ts'
 import { keysOf } from '../../infra/validation/json-pointer.ts'
-import { breakersOf, unknownName, type Breaker } from './constraint-breakers.ts'
+import { violationsOf, unknownName, type Violation } from './constraint-violations.ts'
 import { sampleOf, typesOf } from './constraint-samples.ts'
-import type { Part, Root, Site, Step } from './constraint-sites.ts'
+import type { Part, SchemaRoot, Site, Step } from './constraint-sites.ts'
 
 type Json = any
 
-/** What is to be said of a value: `field constraint`, sorted. */
-export type Said = string[]
+/** Expected problems as `field constraint`, sorted. */
+export type ProblemList = string[]
 
-export interface Negative {
-  root: Root
+export interface NegativeCase {
+  root: SchemaRoot
   site: Site
   value: Json
-  /** All that is wrong with it. */
-  expected: Said
-  /** Whether the constraint is the only one that it breaks; else the rule by which others go with it. */
+  /** Every problem of the value. */
+  expected: ProblemList
+  /** true when the value breaks only this constraint; otherwise the rule that explains the other problems. */
   alone: true | Rule
 }
 
-/** Why others are broken with a constraint, or nothing breaks it. */
+/** Explains why a value breaks more than one constraint, or why no value breaks the constraint. */
 export type Rule = keyof typeof rules
 
 export const rules = {
-  'type beside enum': 'what is of another type is none of the listed values either',
-  'type beside choice': 'what is no object has none of the fields of which there is to be one',
-  alternatives: 'what is none of several alternatives is told of each',
-  'name of a property': 'a name that is wrong is told with propertyNames, too',
-  'length beside form': 'no text of that length has the form',
-  'beyond whole numbers': 'what is above the largest whole number that is exact is none',
-  'all is text': 'a path, a header or the field of a form is text whatever is sent',
-  'never empty': 'with an empty segment it is another path',
-  'too few values': 'there are not as many different values',
-  'not sent': 'the bytes of a file',
+  'type and enum': 'a value of another type is not one of the listed values either',
+  'type and oneOf': 'a value that is no object has none of the required fields either',
+  alternatives: 'a value that matches no alternative has the problems of each of them',
+  'property name': 'an invalid property name is reported under propertyNames too',
+  'length and format': 'no text of that length has the format',
+  'unsafe integer': 'a number above the largest safe integer has the wrong type too',
+  'always text': 'a path parameter, header or form field is always text',
+  'never empty': 'an empty path segment makes it another path',
+  'too few values': 'there are not enough distinct values',
+  'not sent': 'the bytes of a file are not JSON',
 }
 
-export interface Unbreakable {
-  root: Root
+export interface NoCase {
+  root: SchemaRoot
   site: Site
   rule: Rule | null
 }
 
-/** What has the schemas of a document, compiled as they are needed; text is coerced as the edge does. */
+/** Returns a function that validates values against the schemas. Text is coerced as in app/http. */
 export function createChecks(document: Json) {
   const ajvs = { text: createAjv('array'), json: createAjv(false) }
   const compiled = { text: new Map<Json, ValidateFunction>(), json: new Map<Json, ValidateFunction>() }
@@ -66,12 +66,15 @@ export function createChecks(document: Json) {
     return ajv
   }
 
-  return function errorsOf({ part, schema }: Pick<Root, 'part' | 'schema'>, value: Json): ErrorObject[] {
+  return function errorsOf(
+    { part, schema }: Pick<SchemaRoot, 'part' | 'schema'>,
+    value: Json,
+  ): ErrorObject[] {
     const kind = isText(part) ? 'text' : 'json'
     let validate = compiled[kind].get(schema)
     if (validate === undefined)
       compiled[kind].set(schema, (validate = ajvs[kind].compile(plain(schema, refTo))))
-    // Coercion writes into it.
+    // Coercion modifies the value.
     return validate(kind === 'text' ? structuredClone(value) : value) ? [] : validate.errors!
   }
 }
@@ -85,56 +88,56 @@ export function isText(part: Part): boolean {
 }
 
 /**
- * What makes one negative for a site of the root, or says why there is none.
- * @param given a value that is allowed, to begin with; where it has not all that a site needs, that is made.
+ * Returns a function that builds a negative case for a site of the root, or the rule why there is none.
+ * @param given a valid value to start from. Missing parts on the path to a site are generated.
  */
-export function createBreaker(
+export function createCaseBuilder(
   document: Json,
   check: Checks,
-  root: Root,
+  root: SchemaRoot,
   given?: Json,
-): (site: Site) => Negative | Unbreakable {
+): (site: Site) => NegativeCase | NoCase {
   const bases = [given, sampleOf(document, root.schema, 0), sampleOf(document, root.schema, 1)]
     .filter((base) => base !== undefined)
     .map((base) => (isText(root.part) ? asText(base) : base))
   return (site) => {
     const base = bases
-      .map((each) => prepared(document, each, site.steps, root.part))
+      .map((each) => withPathTo(document, each, site.steps, root.part))
       .find((each) => check(root, each).length === 0)
     if (base === undefined) return { root, site, rule: null }
-    let best: Negative | undefined
-    let least = Infinity
-    for (const breaker of breakersOf(document, site, valueAt(base, site.steps))) {
-      const value = applied(document, base, site.steps, breaker, root.part)
+    let best: NegativeCase | undefined
+    let lowestCost = Infinity
+    for (const violation of violationsOf(document, site, valueAt(base, site.steps))) {
+      const value = applyViolation(document, base, site.steps, violation, root.part)
       if (value === undefined) continue
-      const target = fieldAt(site, base, breaker)
+      const target = fieldAt(site, base, violation)
       const errors = check(root, value)
-      const expected = saidOf(errors, value, root.part)
+      const expected = problemsOf(errors, value, root.part)
       const cost = errors.length + expected.length * 100
-      if (cost >= least || !isOf(site, errors, expected, target)) continue
+      if (cost >= lowestCost || !reportsConstraint(site, errors, expected, target)) continue
       const alone = expected.length === 1 ? true : ruleFor(site, expected, target)
       if (alone === null) continue
       best = { root, site, value, expected, alone }
-      least = cost
+      lowestCost = cost
       if (errors.length === 1) break
     }
-    return best ?? { root, site, rule: ruleAgainst(document, site, root.part) }
+    return best ?? { root, site, rule: ruleForNoCase(document, site, root.part) }
   }
 }
 
-/** Whether the keyword says nothing by itself: with it gone, what it holds is gone. */
-export function isHolder({ constraint: { keyword }, schema }: Site): boolean {
+/** Whether the keyword only contains other schemas, so that deleting it deletes their constraints. */
+export function isStructural({ constraint: { keyword }, schema }: Site): boolean {
   return (
     ['$ref', 'items', 'propertyNames', 'anyOf', 'allOf'].includes(keyword) ||
     (keyword === 'additionalProperties' && schema.additionalProperties !== false)
   )
 }
 
-/** Whether the target is among what is said, as the constraint would have it. */
-function isOf(
+/** Whether the errors include this constraint for the target field. */
+function reportsConstraint(
   { constraint: { keyword } }: Site,
   errors: ErrorObject[],
-  expected: Said,
+  expected: ProblemList,
   target: string,
 ): boolean {
   if (!errors.some((error) => error.keyword === keyword)) return false
@@ -144,20 +147,24 @@ function isOf(
   )
 }
 
-function ruleFor({ constraint: { keyword }, steps }: Site, expected: Said, target: string): Rule | null {
+function ruleFor(
+  { constraint: { keyword }, steps }: Site,
+  expected: ProblemList,
+  target: string,
+): Rule | null {
   const others = expected.filter((said) => said !== `${target} ${keyword}`)
   if (steps.some(({ kind }) => kind === 'choice')) return 'alternatives'
-  if (steps.at(-1)?.kind === 'name') return 'name of a property'
+  if (steps.at(-1)?.kind === 'name') return 'property name'
   const only = (...keywords: string[]): boolean =>
     others.every((said) => keywords.some((each) => said === `${target} ${each}`))
-  if (keyword === 'type' && only('enum', 'const')) return 'type beside enum'
-  if (keyword === 'type' && only('oneOf')) return 'type beside choice'
-  if (keyword === 'maximum' && only('type')) return 'beyond whole numbers'
-  if (keyword.endsWith('Length') && only('format', 'pattern')) return 'length beside form'
+  if (keyword === 'type' && only('enum', 'const')) return 'type and enum'
+  if (keyword === 'type' && only('oneOf')) return 'type and oneOf'
+  if (keyword === 'maximum' && only('type')) return 'unsafe integer'
+  if (keyword.endsWith('Length') && only('format', 'pattern')) return 'length and format'
   return null
 }
 
-function ruleAgainst(
+function ruleForNoCase(
   document: Json,
   { constraint: { keyword }, schema, steps }: Site,
   part: Part,
@@ -174,14 +181,14 @@ function ruleAgainst(
     inText &&
     (steps.length === 0 || types.includes('string') || types.includes('array'))
   )
-    return 'all is text'
+    return 'always text'
   if (part === 'path' && (keyword === 'minLength' || keyword === 'required')) return 'never empty'
   if (keyword === 'maxItems') return 'too few values'
   return null
 }
 
-/** The same value with all that the way to the site needs. */
-function prepared(document: Json, base: Json, steps: Step[], part: Part): Json {
+/** A copy of the value in which everything on the path to the site exists. */
+function withPathTo(document: Json, base: Json, steps: Step[], part: Part): Json {
   if (steps.length === 0) return base
   const [step, ...rest] = steps
   const made = (schema: Json): Json => {
@@ -190,7 +197,7 @@ function prepared(document: Json, base: Json, steps: Step[], part: Part): Json {
   }
   switch (step.kind) {
     case 'choice':
-      return prepared(
+      return withPathTo(
         document,
         fits(base, flattened(document, step.schema)) ? base : sampleOf(document, step.schema),
         rest,
@@ -198,16 +205,16 @@ function prepared(document: Json, base: Json, steps: Step[], part: Part): Json {
       )
     case 'property': {
       const now = typeof base === 'object' && base !== null ? base : {}
-      return { ...now, [step.name]: prepared(document, now[step.name] ?? made(step.schema), rest, part) }
+      return { ...now, [step.name]: withPathTo(document, now[step.name] ?? made(step.schema), rest, part) }
     }
     case 'item': {
       const now = Array.isArray(base) && base.length > 0 ? base : [made(step.schema)]
-      return [prepared(document, now[0], rest, part), ...now.slice(1)]
+      return [withPathTo(document, now[0], rest, part), ...now.slice(1)]
     }
     case 'value': {
       const [[key, value] = ['key', undefined], ...others] = Object.entries(base ?? {})
       return {
-        [key]: prepared(document, value ?? made(step.schema), rest, part),
+        [key]: withPathTo(document, value ?? made(step.schema), rest, part),
         ...Object.fromEntries(others),
       }
     }
@@ -216,7 +223,7 @@ function prepared(document: Json, base: Json, steps: Step[], part: Part): Json {
   }
 }
 
-/** Whether it is of the alternative's type, and has what that demands. */
+/** Whether the value has the alternative's type and required fields. */
 function fits(value: Json, schema: Json): boolean {
   const type =
     value === null
@@ -241,51 +248,55 @@ function valueAt(base: Json, steps: Step[]): Json {
   }, base)
 }
 
-/** undefined where it cannot be sent. */
-function applied(document: Json, base: Json, steps: Step[], breaker: Breaker, part: Part): Json {
+/** Applies the violation. undefined when the result cannot be sent. */
+function applyViolation(document: Json, base: Json, steps: Step[], violation: Violation, part: Part): Json {
   const isForm = part === 'form' || part === 'fields'
   if (steps.length === 0)
-    return 'value' in breaker && (!isForm || isRecord(breaker.value)) ? breaker.value : undefined
+    return 'value' in violation && (!isForm || isRecord(violation.value)) ? violation.value : undefined
   const [first, ...others] = steps
-  if (first.kind !== 'property') return put(base, steps, breaker)
-  if ('remove' in breaker && others.length === 0)
-    return part === 'path' ? undefined : put(base, steps, breaker)
-  const sent = asSent(put(base[first.name], others, breaker), flattened(document, first.schema), part)
+  if (first.kind !== 'property') return replaceAt(base, steps, violation)
+  if ('remove' in violation && others.length === 0)
+    return part === 'path' ? undefined : replaceAt(base, steps, violation)
+  const sent = encodeValue(
+    replaceAt(base[first.name], others, violation),
+    flattened(document, first.schema),
+    part,
+  )
   return sent === undefined ? undefined : { ...base, [first.name]: sent }
 }
 
-function put(base: Json, [step, ...rest]: Step[], breaker: Breaker): Json {
-  if (step === undefined) return 'value' in breaker ? breaker.value : undefined
+function replaceAt(base: Json, [step, ...rest]: Step[], violation: Violation): Json {
+  if (step === undefined) return 'value' in violation ? violation.value : undefined
   switch (step.kind) {
     case 'choice':
-      return put(base, rest, breaker)
+      return replaceAt(base, rest, violation)
     case 'property': {
       const { [step.name]: now, ...others } = base
-      return rest.length === 0 && 'remove' in breaker
+      return rest.length === 0 && 'remove' in violation
         ? others
-        : { ...base, [step.name]: put(now, rest, breaker) }
+        : { ...base, [step.name]: replaceAt(now, rest, violation) }
     }
     case 'item':
-      return [put(base[0], rest, breaker), ...base.slice(1)]
+      return [replaceAt(base[0], rest, violation), ...base.slice(1)]
     case 'value': {
       const [[key, value], ...others] = Object.entries(base)
-      return { [key]: put(value, rest, breaker), ...Object.fromEntries(others) }
+      return { [key]: replaceAt(value, rest, violation), ...Object.fromEntries(others) }
     }
     case 'name': {
       const [[key, value], ...others] = Object.entries(base)
-      return { [String(put(key, rest, breaker))]: value, ...Object.fromEntries(others) }
+      return { [String(replaceAt(key, rest, violation))]: value, ...Object.fromEntries(others) }
     }
   }
 }
 
-/** A parameter or field as it arrives, where everything is text; undefined where it cannot be sent. */
-function asSent(value: Json, schema: Json, part: Part): Json {
+/** The value as it arrives, where most parts are text. undefined when it cannot be sent. */
+function encodeValue(value: Json, schema: Json, part: Part): Json {
   if (part === 'body' || part === 'answer') return value
   const types = typesOf(schema)
   if (part === 'form' && types.includes('object')) return value
   if (part === 'form' && types.includes('array'))
     return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined
-  // Given twice.
+  // An array is sent as a repeated parameter.
   if (Array.isArray(value)) return part === 'query' || part === 'fields' ? ['a', 'b'] : undefined
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const text = String(value)
@@ -301,16 +312,16 @@ function asText(base: Json): Json {
   )
 }
 
-/** The field that the site is about, as the API calls it. */
-function fieldAt({ steps, constraint: { keyword, name } }: Site, base: Json, breaker: Breaker): string {
+/** The name of the field that the constraint applies to, as the API reports it. */
+function fieldAt({ steps, constraint: { keyword, name } }: Site, base: Json, violation: Violation): string {
   const last = steps.at(-1)
   const path = steps.flatMap((step, i): string[] => {
     if (step.kind === 'property') return [step.name]
     if (step.kind === 'item') return ['0']
     if (step.kind === 'value') return [Object.keys(valueAt(base, steps.slice(0, i)))[0]]
-    return step.kind === 'name' && 'value' in breaker ? [String(breaker.value)] : []
+    return step.kind === 'name' && 'value' in violation ? [String(violation.value)] : []
   })
-  // Where one of several is to be given, the first of them is missed.
+  // For a choice between required fields, the API reports the first field as missing.
   if (keyword === 'required' && name !== undefined)
     path.push(last?.kind === 'choice' && isChoice(last.among) ? last.among[0].required[0] : name)
   if (keyword === 'additionalProperties') path.push(unknownName)
@@ -328,10 +339,10 @@ function fieldOf(path: string[]): string {
 }
 
 /**
- * What the API says of these errors: once for each field and constraint; of a blank text that it is required; and of a choice
- * between fields that one of them is missing, or that there are two.
+ * What the API says of these errors: once for each field and constraint; of a blank text that it is required;
+ * and of a choice between fields that one of them is missing, or that there are two.
  */
-export function saidOf(errors: ErrorObject[], root: Json, part: Part): Said {
+export function problemsOf(errors: ErrorObject[], root: Json, part: Part): ProblemList {
   const chosen = new Set(
     errors
       .filter(({ keyword, schema }) => keyword === 'oneOf' && isChoice(schema))

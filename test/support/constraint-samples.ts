@@ -1,10 +1,10 @@
-// Values that a schema allows, made from the schema alone and always the same.
+// Generates valid values from a schema. The result is always the same.
 import fc from 'fast-check'
 import { flattened } from '../../scripts/constraints/constraints.ts'
 
 type Json = any
 
-/** A value with everything that the schema lets it have. Of alternatives the one of this index, where it has such. */
+/** A value with every optional property. `choice` selects an alternative, if there are several. */
 export function sampleOf(document: Json, schema: Json, choice = 0): Json {
   const flat = flattened(document, schema)
   if (flat.const !== undefined) return flat.const
@@ -39,7 +39,7 @@ function objectOf(document: Json, flat: Json, choice: number): Json {
   return value
 }
 
-/** So many different values, or as many as there are. */
+/** Up to `count` different values. */
 export function variantsOf(document: Json, schema: Json, count: number): Json[] {
   const flat = flattened(document, schema)
   if (flat.enum !== undefined) return flat.enum.slice(0, count)
@@ -51,7 +51,7 @@ export function variantsOf(document: Json, schema: Json, count: number): Json[] 
   return Array.from({ length: count }, () => sampleOf(document, flat))
 }
 
-const standing: Record<string, (i: number) => string> = {
+const textsByFormat: Record<string, (i: number) => string> = {
   'date-time': (i) => `2026-11-21T09:30:00.${String(i % 1000).padStart(3, '0')}Z`,
   date: (i) => `2026-11-${String(1 + (i % 28)).padStart(2, '0')}`,
   email: (i) => `person${i}@example.com`,
@@ -59,35 +59,35 @@ const standing: Record<string, (i: number) => string> = {
   timezone: (i) => ['Europe/Berlin', 'America/New_York', 'Asia/Tokyo'][i % 3],
 }
 
-/** Different texts that the schema allows. */
+/** Up to `count` different texts that the schema accepts. */
 export function textsOf(flat: Json, count: number): string[] {
   const { format, pattern, minLength = 0, maxLength = Infinity } = flat
   const numbers = Array.from({ length: count }, (_, i) => i)
-  if (standing[format] !== undefined) return numbers.map(standing[format])
+  if (textsByFormat[format] !== undefined) return numbers.map(textsByFormat[format])
   const plain = numbers.map((i) => `text${i}`.padEnd(minLength, '-').slice(0, maxLength))
   if (pattern === undefined || plain.every((text) => new RegExp(pattern, 'u').test(text))) return plain
   const fitting = new Set(
-    drawnFrom(pattern, Math.max(100, count * 4)).filter(
+    textsMatching(pattern, Math.max(100, count * 4)).filter(
       (text) => text.trim() !== '' && text.length >= minLength && text.length <= maxLength,
     ),
   )
   return [...fitting].slice(0, count)
 }
 
-/** Texts that the pattern allows; none where it looks around, which cannot be drawn from. */
-export function drawnFrom(pattern: string, count: number): string[] {
+/** Texts that match the pattern. None for patterns with lookaround, which fast-check cannot generate. */
+export function textsMatching(pattern: string, count: number): string[] {
   if (/\(\?[=!<]/.test(pattern)) return []
-  const known = drawn.get(pattern)
+  const known = cache.get(pattern)
   if (known !== undefined && known.length >= count) return known
   const expression = new RegExp(pattern, 'u')
   const texts = fc.sample(fc.stringMatching(expression), { numRuns: count, seed: 1 })
   if (texts.some((text) => !expression.test(text)))
-    throw new Error(`a text drawn from ${pattern} does not match it`)
-  drawn.set(pattern, texts)
+    throw new Error(`the generated text does not match ${pattern}`)
+  cache.set(pattern, texts)
   return texts
 }
 
-const drawn = new Map<string, string[]>()
+const cache = new Map<string, string[]>()
 
 export function typesOf({ type }: Json): string[] {
   return type === undefined ? [] : [type].flat()

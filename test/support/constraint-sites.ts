@@ -1,5 +1,5 @@
-// Where the constraints of a contract meet a value: for each part of a request, and for each body of an answer, every
-// constraint that holds there, with the way to the value that it is about.
+// Finds the sites of constraints: every place in a request part or response body where a constraint of the
+// contract applies, with the path to it.
 import {
   constraintsOf,
   each,
@@ -15,40 +15,40 @@ type Json = any
 
 export type Part = 'path' | 'query' | 'header' | 'body' | 'form' | 'fields' | 'answer'
 
-/** What one validator is compiled from. */
-export interface Root {
+/** The schema that one validator is compiled from. */
+export interface SchemaRoot {
   operation: string
   part: Part
-  /** Of an answer. */
+  /** Only of responses. */
   status?: number
-  /** Of a stream's answer. */
+  /** Only of event streams. */
   event?: string
   schema: Json
-  /** Where the schema stands; of parameters there are several, by their names in `schema`. */
+  /** The location of the schema in the document; for parameters, one location per name. */
   place: string | Record<string, string>
 }
 
-/** One step from a value into it. */
+/** One step on the path into a value. */
 export type Step =
   | { kind: 'property'; name: string; schema: Json }
   | { kind: 'item' | 'value' | 'name'; schema: Json }
-  /** Stays where it is: the value is to be of this alternative. */
+  /** Selects an alternative of anyOf or oneOf; the value stays the same. */
   | { kind: 'choice'; index: number; schema: Json; among: Json[] }
 
 export interface Site {
   constraint: Constraint
   steps: Step[]
-  /** The schema that the constraint is a part of, references not followed. */
+  /** The schema with the constraint, references not resolved. */
   schema: Json
-  /** The constraints that hold schemas, on the way there, by name: with one of them gone, this one is too. */
+  /** The structural constraints on the path, by name. Deleting one of them removes this constraint too. */
   through: string[]
 }
 
-/** Every part of a request that JSON Schema describes. */
-export function requestRoots(document: Json, operation: Operation): Root[] {
+/** The parts of the operation's requests that have a JSON Schema. */
+export function requestRoots(document: Json, operation: Operation): SchemaRoot[] {
   const { id, method, path, path_, query, header, body } = operation
   const declared = parameterPlaces(document, path, method)
-  const ofParameters = (part: Part, parameters: Parameter[]): Root[] =>
+  const ofParameters = (part: Part, parameters: Parameter[]): SchemaRoot[] =>
     parameters.length === 0
       ? []
       : [
@@ -85,7 +85,7 @@ export function requestRoots(document: Json, operation: Operation): Root[] {
       operation: id,
       part: 'form',
       schema: body.fields,
-      place: placeBehind(
+      place: targetPlace(
         `${at}/content/multipart~1form-data/schema`,
         resolve(document, document.paths[path][method].requestBody).content['multipart/form-data'].schema,
       ),
@@ -93,11 +93,12 @@ export function requestRoots(document: Json, operation: Operation): Root[] {
   return roots
 }
 
-/** Every answer that has a JSON body, and each event of one that is a stream. */
-export function answerRoots(document: Json, operation: Operation): Root[] {
+/** The responses with a JSON body, and the events of streams. */
+export function answerRoots(document: Json, operation: Operation): SchemaRoot[] {
   const responses = document.paths[operation.path][operation.method].responses
-  return operation.responses.flatMap(({ status, contentType, schema, events }): Root[] => {
-    const place = `${placeBehind(`/paths/${escaped(operation.path)}/${operation.method}/responses/${status}`, responses[status])}/content/${escaped(contentType ?? '')}`
+  return operation.responses.flatMap(({ status, contentType, schema, events }): SchemaRoot[] => {
+    const response = `/paths/${escaped(operation.path)}/${operation.method}/responses/${status}`
+    const place = `${targetPlace(response, responses[status])}/content/${escaped(contentType ?? '')}`
     if (events !== null)
       return Object.entries(events).map(([event, data]) => ({
         operation: operation.id,
@@ -113,8 +114,8 @@ export function answerRoots(document: Json, operation: Operation): Root[] {
   })
 }
 
-/** Every constraint that a value of the root is held against, one for each place in the value. */
-export function sitesOf(document: Json, root: Root): Site[] {
+/** Every site of a constraint in values of this root. */
+export function sitesOf(document: Json, root: SchemaRoot): Site[] {
   const found: Site[] = []
   if (typeof root.place === 'string') walk(root.schema, root.place, [], [], [])
   else {
@@ -133,7 +134,7 @@ export function sitesOf(document: Json, root: Root): Site[] {
   return found
 
   function walk(schema: Json, place: string, steps: Step[], through: string[], references: string[]): void {
-    const own = constraintsOfOne(schema, place)
+    const own = ownConstraints(schema, place)
     for (const constraint of own) found.push({ constraint, steps, schema, through })
     const past = (keyword: string): string[] => [...through, nameOf({ place, keyword })]
     if (schema.$ref !== undefined && !references.includes(schema.$ref)) {
@@ -183,14 +184,14 @@ export function sitesOf(document: Json, root: Root): Site[] {
   }
 }
 
-/** The constraints that the schema itself has. */
-function constraintsOfOne(schema: Json, place: string): Constraint[] {
+/** The constraints of this schema itself, without those of its properties. */
+function ownConstraints(schema: Json, place: string): Constraint[] {
   const { properties: _, ...own } = schema
   const listed = constraintsOf({ components: { schemas: { it: own } } }).get('/components/schemas/it') ?? {}
   return [...each(new Map([[place, listed]]))]
 }
 
-/** What a request's parameters of one place must be, as one object. */
+/** The parameters of one location as an object schema. */
 function objectOf(parameters: Parameter[], closed: boolean): Json {
   const name = (p: Parameter): string => (p.in === 'header' ? p.name.toLowerCase() : p.name)
   return {
@@ -216,12 +217,12 @@ function parameterPlaces(document: Json, path: string, method: string): Map<stri
 }
 
 function bodyPlace(document: Json, path: string, method: string): string {
-  return placeBehind(
+  return targetPlace(
     `/paths/${escaped(path)}/${method}/requestBody`,
     document.paths[path][method].requestBody,
   )
 }
 
-function placeBehind(place: string, node: Json): string {
+function targetPlace(place: string, node: Json): string {
   return node?.$ref === undefined ? place : node.$ref.slice(1)
 }

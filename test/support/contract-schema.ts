@@ -1,4 +1,4 @@
-// What the published contract says of an operation's body, parameters and answers, with the references followed.
+// Reads the schemas of an operation's body, parameters and responses from the published contract.
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { operations, type OperationId } from '../../generated/operations.ts'
 
@@ -22,13 +22,13 @@ export interface Parameter {
   schema: Schema
 }
 
-function followed(node: any): any {
+function dereferenced(node: any): any {
   if (node?.$ref === undefined) return node
   const [, ...path] = (node.$ref as string).split('/')
-  return followed(path.reduce((at: any, name) => at[name], contract))
+  return dereferenced(path.reduce((at: any, name) => at[name], contract))
 }
 
-function declared(id: OperationId): any {
+function declarationOf(id: OperationId): any {
   for (const [path, item] of Object.entries<any>(contract.paths)) {
     const operation = item[operations[id].method.toLowerCase()]
     if (operation?.operationId === id)
@@ -37,33 +37,33 @@ function declared(id: OperationId): any {
   throw new Error(`the contract has no operation ${id}`)
 }
 
-/** The schema of the body, JSON or a form; its properties are resolved, and theirs one level on. */
+/** The schema of the JSON or form body, with references resolved three levels deep. */
 export function bodyOf(id: OperationId, { form = false } = {}): Schema {
-  const { content } = declared(id).requestBody
+  const { content } = declarationOf(id).requestBody
   const type = form ? 'multipart/form-data' : operations[id].body!.contentTypes[0]
-  return flat(content[type].schema)
+  return expanded(content[type].schema)
 }
 
 export function replyOf(id: OperationId, status: number): Schema | null {
-  const content = followed(declared(id).responses[status])?.content?.['application/json']
-  return content === undefined ? null : flat(content.schema)
+  const content = dereferenced(declarationOf(id).responses[status])?.content?.['application/json']
+  return content === undefined ? null : expanded(content.schema)
 }
 
-/** The header fields that an answer declares, with their schemas. */
+/** The headers that a response declares, with their schemas. */
 export function headersOf(id: OperationId, status: number): Array<[name: string, schema: Schema]> {
-  const headers = followed(declared(id).responses[status])?.headers ?? {}
-  return Object.entries(headers).map(([name, header]) => [name, followed(followed(header).schema)])
+  const headers = dereferenced(declarationOf(id).responses[status])?.headers ?? {}
+  return Object.entries(headers).map(([name, header]) => [name, dereferenced(dereferenced(header).schema)])
 }
 
-/** The parameters of the query. */
+/** The query parameters. */
 export function queryOf(id: OperationId): Parameter[] {
-  return declared(id)
-    .parameters.map(followed)
+  return declarationOf(id)
+    .parameters.map(dereferenced)
     .filter((p: Parameter) => p.in === 'query')
-    .map((p: Parameter) => ({ ...p, schema: followed(p.schema) }))
+    .map((p: Parameter) => ({ ...p, schema: dereferenced(p.schema) }))
 }
 
-/** The lists that go on after what was seen, instead of by pages. */
+/** The lists with an `after` cursor in place of pages. */
 export const cursorLists = Object.values(operations)
   .filter(
     (info) =>
@@ -76,12 +76,12 @@ export function allows(schema: Schema, type: string): boolean {
   return [schema.type].flat().includes(type)
 }
 
-/** Whether it is a form's file. */
+/** Whether the property is the file of a form. */
 export function isFile(schema: Schema): boolean {
   return schema.format === 'binary'
 }
 
-/** Whether any text will do: no list, no form, no pattern but that it is not blank. */
+/** Whether the schema accepts any text: no enum, no format, and no pattern except `\S`. */
 export function isFreeText(schema: Schema): boolean {
   return (
     allows(schema, 'string') &&
@@ -91,16 +91,16 @@ export function isFreeText(schema: Schema): boolean {
   )
 }
 
-function flat(node: unknown, depth = 3): Schema {
-  const schema = followed(node)
+function expanded(node: unknown, depth = 3): Schema {
+  const schema = dereferenced(node)
   if (depth === 0) return schema
   return {
     ...schema,
     ...(schema.properties && {
       properties: Object.fromEntries(
-        Object.entries(schema.properties).map(([name, value]) => [name, flat(value, depth - 1)]),
+        Object.entries(schema.properties).map(([name, value]) => [name, expanded(value, depth - 1)]),
       ),
     }),
-    ...(schema.items && { items: flat(schema.items, depth - 1) }),
+    ...(schema.items && { items: expanded(schema.items, depth - 1) }),
   }
 }

@@ -1,8 +1,8 @@
-// Which answers the spec declares, and which code of the error envelope goes with which status.
-import { infos } from './operation-fixtures.ts'
+// The error codes of each status, and the responses that the spec declares.
+import { operationInfos } from './operation-fixtures.ts'
 
-/** Statuses and their codes, as the product has them. */
-export const codes: Record<number, string[]> = {
+/** The error codes that the API uses, by status. */
+export const codesByStatus: Record<number, string[]> = {
   400: ['INVALID_REQUEST'],
   401: ['UNAUTHORIZED'],
   402: ['PAYMENT_REQUIRED'],
@@ -24,12 +24,12 @@ export const codes: Record<number, string[]> = {
   503: ['UNAVAILABLE'],
 }
 
-/** Every operation and status that the spec declares, as `getProject 200`. */
-export function declaredPairs(): string[] {
-  return infos.flatMap((info) => Object.keys(info.replies).map((status) => `${info.id} ${status}`))
+/** Every operation and status in the spec, such as `getProject 200`. */
+export function declaredResponses(): string[] {
+  return operationInfos.flatMap((info) => Object.keys(info.replies).map((status) => `${info.id} ${status}`))
 }
 
-/** What is declared and not among the pairs. */
-export function unseen(pairs: ReadonlySet<string>): string[] {
-  return declaredPairs().filter((pair) => !pairs.has(pair))
+/** The declared responses that are missing from `pairs`. */
+export function uncoveredResponses(pairs: ReadonlySet<string>): string[] {
+  return declaredResponses().filter((pair) => !pairs.has(pair))
 }

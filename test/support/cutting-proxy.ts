@@ -1,18 +1,18 @@
-// A connection that breaks: a proxy that passes a number of bytes on and then cuts, or keeps silent with both ends open.
+// A TCP proxy that forwards a number of bytes, then cuts the connection or stops forwarding.
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
 export interface CuttingProxy {
   url: string
-  /** Where it leads; may change. */
+  /** URL of the server behind the proxy. May change while it runs. */
   target: string
-  /** How many connections were cut or went silent. */
+  /** Number of connections that were cut or silenced. */
   cuts: number
 }
 
 export interface CuttingOptions {
-  /** How many bytes of the client the next connection lets through before it breaks; null for all. */
+  /** Returns how many client bytes the next connection forwards before it breaks; null for no limit. */
   next: () => number | null
   /** Default `cut`. */
   how?: 'cut' | 'silence'
@@ -47,7 +47,7 @@ export async function cuttingProxy(
       if (left > 0) return
       proxy.cuts++
       if (how === 'silence') return client.destroy()
-      // What was passed arrives, and then the end, without a word.
+      // The forwarded bytes still arrive; then both ends are closed without a response.
       upstream.end(() => upstream.destroy())
       client.destroy()
     })

@@ -1,4 +1,4 @@
-// Gives a test a database of its own: a copy of the template that the test runner has migrated.
+// Creates a database per test: a copy of the migrated template from the test runner.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -22,7 +22,7 @@ export async function createTestDatabase(t: Pick<Test, 'teardown'>): Promise<Tes
   return { url: url.href, drop }
 }
 
-/** Waits while the template is in use (55006), or autovacuum, which only a superuser may end, is in the database (42501). */
+/** Retries while the template is in use (55006) or autovacuum is working in the database (42501). */
 async function administerWhenFree(statement: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

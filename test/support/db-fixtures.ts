@@ -1,4 +1,4 @@
-// Rows that the contract tests need to be there before they ask, put there by the services themselves.
+// Creates database rows for tests with the functions of the services.
 import { hash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import pg from 'pg'
@@ -20,20 +20,20 @@ import { insertApiKey, defaultScopes, type Scope } from '../../services/users/ap
 import { newWebhookSecret } from '../../services/webhooks/signature.ts'
 import type { Person, TestServer } from './server.ts'
 
-interface Place {
+interface ProjectContext {
   server: TestServer
   caller: Person
-  rank: 'none' | Role
+  role: 'none' | Role
 }
 
-/** A project of the server's admin in which the caller has the rank. */
-export async function insertedProject(
-  { server, caller, rank }: Place,
+/** A project of the server's admin in which the caller has the given role. */
+export async function createProject(
+  { server, caller, role }: ProjectContext,
   status: 'active' | 'archived' | 'deleted' = 'active',
 ): Promise<string> {
   const { database } = server.services
   const { id } = await insertProjectWithOwner(database, server.admin.id, { name: 'Theirs' })
-  if (rank !== 'none' && caller.id !== server.admin.id) await insertedMember(server, id, caller.id, rank)
+  if (role !== 'none' && caller.id !== server.admin.id) await createMember(server, id, caller.id, role)
   const at = new Date()
   if (status !== 'active')
     await database.prisma.project.update({
@@ -43,15 +43,15 @@ export async function insertedProject(
   return id
 }
 
-/** In a project that is active or archived, or in none. */
-export type Where = 'active' | 'archived' | 'own'
+/** In an active project, in an archived project, or in no project (`own`). */
+export type Placement = 'active' | 'archived' | 'own'
 
-/** The project where something is to be, in which the caller has the rank; undefined for none. */
-export async function projectFor(place: Place, where: Where): Promise<string | undefined> {
-  return where === 'own' ? undefined : await insertedProject(place, where)
+/** Creates the project for this placement, with the caller's role in it. undefined for `own`. */
+export async function projectFor(place: ProjectContext, where: Placement): Promise<string | undefined> {
+  return where === 'own' ? undefined : await createProject(place, where)
 }
 
-export async function insertedMember(
+export async function createMember(
   server: TestServer,
   projectId: string,
   userId: string,
@@ -66,9 +66,12 @@ export async function insertedMember(
   ).id
 }
 
-/** The caller's own member of the project, or its maker's. */
-export async function ownMember({ server, caller, rank }: Place, projectId: string): Promise<string> {
-  const userId = rank === 'none' ? server.admin.id : caller.id
+/** The caller's membership in the project; without a role, that of the project's owner. */
+export async function callerMemberId(
+  { server, caller, role }: ProjectContext,
+  projectId: string,
+): Promise<string> {
+  const userId = role === 'none' ? server.admin.id : caller.id
   return (
     await server.services.database.prisma.member.findUniqueOrThrow({
       where: { projectId_userId: { projectId, userId } },
@@ -76,8 +79,8 @@ export async function ownMember({ server, caller, rank }: Place, projectId: stri
   ).id
 }
 
-/** A user with no key. */
-export async function insertedUser(server: TestServer): Promise<string> {
+/** A user without an API key. */
+export async function createUser(server: TestServer): Promise<string> {
   const user = await server.services.database.transaction((tx) =>
     insertUser(tx, {
       email: `${randomBytes(8).toString('hex')}@example.com`,
@@ -89,8 +92,8 @@ export async function insertedUser(server: TestServer): Promise<string> {
   return user.id
 }
 
-/** A key of the user; `secret` is for its requests. */
-export async function insertedKey(
+/** An API key of the user. `secret` authenticates requests. */
+export async function createApiKey(
   server: TestServer,
   userId: string,
   {
@@ -112,7 +115,7 @@ export async function insertedKey(
   return { id, secret: key }
 }
 
-export async function insertedInvitation(
+export async function createInvitation(
   server: TestServer,
   projectId: string,
   email: string,
@@ -135,8 +138,8 @@ export async function insertedInvitation(
   return id
 }
 
-/** An event of the user's own, whose scope is `user:read`. */
-export async function insertedEvent(
+/** An event of the user. Reading it needs the scope `user:read`. */
+export async function createEvent(
   { services: { database, events } }: TestServer,
   userId: string,
 ): Promise<string> {
@@ -146,16 +149,16 @@ export async function insertedEvent(
   })
 }
 
-/** Makes the log begin where the first two events were removed. */
-export async function forgetFirstEvents({ services: { database } }: TestServer): Promise<void> {
+/** Removes the first two events from the log. */
+export async function removeFirstEvents({ services: { database } }: TestServer): Promise<void> {
   await database.prisma.eventLog.updateMany({
     where: { removedThrough: { lt: 2 } },
     data: { removedThrough: 2 },
   })
 }
 
-/** Webhook endpoints of the user that are told of projects; only a key with `projects:read` may see them. */
-export async function insertedEndpoints(
+/** Webhook endpoints of the user for project events. Only a key with `projects:read` can see them. */
+export async function createWebhookEndpoints(
   server: TestServer,
   userId: string,
   count: number,
@@ -177,16 +180,16 @@ export async function insertedEndpoints(
   return ids
 }
 
-export async function insertedEndpoint(
+export async function createWebhookEndpoint(
   server: TestServer,
   userId: string,
   options: { enabled?: boolean } = {},
 ): Promise<string> {
-  return (await insertedEndpoints(server, userId, 1, options))[0]
+  return (await createWebhookEndpoints(server, userId, 1, options))[0]
 }
 
-/** A delivery to an endpoint of the user's; one that is not pending was tried once. */
-export async function insertedDelivery(
+/** A delivery to an endpoint of the user. A delivery that is not pending has one attempt. */
+export async function createDelivery(
   server: TestServer,
   userId: string,
   {
@@ -205,8 +208,8 @@ export async function insertedDelivery(
   await database.prisma.webhookDelivery.create({
     data: {
       id,
-      endpointId: endpointId ?? (await insertedEndpoint(server, userId)),
-      eventId: await insertedEvent(server, userId),
+      endpointId: endpointId ?? (await createWebhookEndpoint(server, userId)),
+      eventId: await createEvent(server, userId),
       status,
       createdAt: at,
       nextAttemptAt: tried ? null : at,
@@ -216,25 +219,25 @@ export async function insertedDelivery(
       }),
     },
   })
-  // Whatever is sent has its number.
+  // Every event that was sent has a sequence number.
   await numberEvents(database)
   return id
 }
 
-/** A small picture, each time another. */
-export async function newPicture(): Promise<Buffer> {
+/** A small PNG with random pixels. */
+export async function randomImage(): Promise<Buffer> {
   return await sharp(randomBytes(16 * 16 * 3), { raw: { width: 16, height: 16, channels: 3 } })
     .png()
     .toBuffer()
 }
 
-export async function insertedAvatar(
+export async function createAvatar(
   { services: { storage, database } }: TestServer,
   userId: string,
 ): Promise<string> {
   const rendered = await renderAvatar(storage, {
     declaredType: null,
-    content: Readable.from([await newPicture()]),
+    content: Readable.from([await randomImage()]),
   })
   return (
     await storage.storeBlobs(rendered.files, () =>
@@ -243,8 +246,8 @@ export async function insertedAvatar(
   ).id
 }
 
-/** A file of the user's with its bytes in the store. It is in no project unless one is named. */
-export async function insertedFile(
+/** A file of the user with its content in the store. Default: without a project. */
+export async function createFile(
   { services: { storage, database } }: TestServer,
   ownerId: string,
   {
@@ -274,8 +277,8 @@ export async function insertedFile(
   return id
 }
 
-/** A link to the file; `token` is the secret of its address. */
-export async function insertedLink(
+/** A link to the file. `token` is the secret in its URL. */
+export async function createFileLink(
   { services: { database } }: TestServer,
   fileId: string,
   createdBy: string,
@@ -304,8 +307,8 @@ export async function insertedLink(
   return { id, token }
 }
 
-/** A resumable upload of the user's that nothing has come of yet. */
-export async function insertedUpload(
+/** A resumable upload of the user that has received no bytes. */
+export async function createUpload(
   { services: { database } }: TestServer,
   userId: string,
   {
@@ -334,12 +337,13 @@ export async function insertedUpload(
   return id
 }
 
-/** Text that a search for its words finds, each time another. */
-export function newText(): string {
-  return `Theirs is a rule: events are kept for thirty days. It has the number ${randomBytes(6).toString('hex')}.`
+/** A text with a random part. Searches for its words find it. */
+export function randomText(): string {
+  const number = randomBytes(6).toString('hex')
+  return `Theirs is a rule: events are kept for thirty days. It has the number ${number}.`
 }
 
-export async function insertedKnowledgeBase(
+export async function createKnowledgeBase(
   { services: { database } }: TestServer,
   ownerId: string,
   {
@@ -351,14 +355,14 @@ export async function insertedKnowledgeBase(
   return (await insertKnowledgeBase(database, ownerId, { project_id: projectId, name, description })).id
 }
 
-/** A document made from text; one that is ready is found by its words. No job reads it. */
-export async function insertedDocument(
+/** A document from text. A ready document is indexed, so searches find it. No parse job is created. */
+export async function createDocument(
   { services: { database } }: TestServer,
   knowledgeBaseId: string,
   {
     status = 'ready',
     name = 'Theirs.md',
-    text = newText(),
+    text = randomText(),
   }: { status?: 'queued' | 'processing' | 'ready' | 'failed'; name?: string; text?: string } = {},
 ): Promise<string> {
   const id = newId('doc')
@@ -397,8 +401,8 @@ export async function insertedDocument(
   return id
 }
 
-/** A session that has a title, so that the first message gives it none. */
-export async function insertedSession(
+/** A session with a title, so that its first message does not generate a title. */
+export async function createSession(
   { services: { database } }: TestServer,
   ownerId: string,
   { projectId = null, title = 'Theirs', ...fields }: Partial<NewSession> = {},
@@ -406,8 +410,11 @@ export async function insertedSession(
   return (await insertSession(database, { ownerId, projectId, title, ...fields })).id
 }
 
-/** A message of the session. One that is in progress was begun an hour ago by a process that is no more. */
-export async function insertedMessage(
+/**
+ * A message of the session. A message in progress has a heartbeat of an hour ago, so its process counts as
+ * dead.
+ */
+export async function createMessage(
   { services: { database } }: TestServer,
   sessionId: string,
   userId: string,
@@ -440,8 +447,9 @@ export async function insertedMessage(
 }
 
 /**
- * Everything that is in the tables, by table: to be compared before and after. When a key was last used is no change, nor
- * is how often a file was downloaded, nor the number of an event: all that is written a moment after it happens.
+ * Returns a function that hashes the content of every table, to compare before and after a request. Columns
+ * that are written in the background are left out (`last_used_at`, `download_count`), and events get their
+ * numbers first.
  */
 export async function createDump(
   t: Pick<Test, 'teardown'>,
@@ -451,22 +459,27 @@ export async function createDump(
   client.on('error', () => {})
   await client.connect()
   t.teardown(() => client.end())
-  const { rows } = await client.query<{ table: string; moving: string | null }>(`
-    SELECT n.nspname || '.' || c.relname AS table, min(a.attname) FILTER (WHERE a.attname IN ('last_used_at', 'download_count')) AS moving
+  const { rows } = await client.query<{ table: string; ignored: string | null }>(`
+    SELECT n.nspname || '.' || c.relname AS table,
+      min(a.attname) FILTER (WHERE a.attname IN ('last_used_at', 'download_count')) AS ignored
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relkind IN ('r', 'p') AND (n.nspname = 'public' AND c.relname <> '_prisma_migrations' OR n.nspname = 'pgboss' AND c.relname = 'job') GROUP BY 1 ORDER BY 1`)
-  const each = rows.map(({ table, moving }) => {
-    const row = moving === null ? 'r::text' : `(to_jsonb(r) - '${moving}')::text`
-    // No two rows of a table are the same, so that none takes another's hash out again.
-    return `SELECT '${table.replace('public.', '')}' AS name, count(*)::int AS rows, bit_xor(hashtextextended(${row}, 0))::text AS content FROM ${table} r`
+    WHERE c.relkind IN ('r', 'p')
+      AND (n.nspname = 'public' AND c.relname <> '_prisma_migrations'
+        OR n.nspname = 'pgboss' AND c.relname = 'job')
+    GROUP BY 1 ORDER BY 1`)
+  const queries = rows.map(({ table, ignored }) => {
+    const row = ignored === null ? 'r::text' : `(to_jsonb(r) - '${ignored}')::text`
+    // No table has two equal rows, so the XOR of the hashes never cancels a row out.
+    const content = `bit_xor(hashtextextended(${row}, 0))::text AS content`
+    const name = table.replace('public.', '')
+    return `SELECT '${name}' AS name, count(*)::int AS rows, ${content} FROM ${table} r`
   })
   return async () => {
     await client.query('SELECT number_events(1000000)')
     return Object.fromEntries(
-      (await client.query({ name: 'dump', text: each.join(' UNION ALL ') })).rows.map(({ name, ...rest }) => [
-        name,
-        rest,
-      ]),
+      (await client.query({ name: 'dump', text: queries.join(' UNION ALL ') })).rows.map(
+        ({ name, ...rest }) => [name, rest],
+      ),
     )
   }
 }

@@ -1,17 +1,17 @@
-// The supervisor of the embedded database in a process of its own, for tests that kill it. Tells what happens as a line
-// of JSON each; SIGINT and SIGTERM drain for a moment, in which the database must still answer, and stop it.
+// Runs the embedded PostgreSQL supervisor in a process of its own, for tests that kill it. Reports events as
+// JSON lines. SIGINT and SIGTERM stop it after a short drain, during which the database must still answer.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
 
 const [dataDir = '', whenRunning = 'refuse', onReady = 'serve'] = process.argv.slice(2)
-const tell = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`)
+const report = (event: object) => process.stdout.write(`${JSON.stringify(event)}\n`)
 
 try {
   const embedded = await startEmbedded({
     dataDir,
     whenRunning: whenRunning as 'attach' | 'refuse',
-    onProgress: (progress) => tell({ progress }),
+    onProgress: (progress) => report({ progress }),
   })
   if (onReady === 'exit') process.exit(0)
   let stopping = false
@@ -25,13 +25,13 @@ try {
       const drained = (await client.query('SELECT 1 AS one')).rows.length === 1
       await client.end()
       await embedded.stop()
-      tell({ drained })
+      report({ drained })
       process.exit(0)
     })
   }
-  tell({ url: embedded.url, adopted: embedded.adopted })
+  report({ url: embedded.url, adopted: embedded.adopted })
   setInterval(() => {}, 60_000)
 } catch (error) {
-  tell({ failed: (error as Error).name, message: (error as Error).message })
+  report({ failed: (error as Error).name, message: (error as Error).message })
   process.exitCode = 1
 }

@@ -4,7 +4,7 @@
 import type { ValidateFunction } from 'ajv'
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import { fullPath, holdAgainstSpec, operationAt } from './client.ts'
+import { fullPath, assertMatchesSpec, operationAt } from './client.ts'
 
 export interface StreamEvent {
   /** The last event id of the stream when the event arrived. */
@@ -68,7 +68,7 @@ export async function openStream(
   const id = operationAt(method, full)
   const streams = headers.get('content-type')?.startsWith('text/event-stream') === true
   const body = streams ? undefined : JSON.parse(await response.text())
-  if (id !== null) holdAgainstSpec(id, status, headers, body)
+  if (id !== null) assertMatchesSpec(id, status, headers, body)
   const parser = createEventParser()
   const reader = streams ? response.body!.getReader() : null
   const waiting: StreamEvent[] = []

@@ -1,11 +1,11 @@
-// Real things in the place of those that the examples of the contract name: the example request of an operation, as it can be sent.
+// Makes the examples of the contract executable: creates real resources and inserts their ids.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'
-import { askFor } from './operation-fixtures.ts'
-import type { Ask } from './operation-fixture.ts'
-import type { Attachment } from './contract-form.ts'
+import type { Attachment } from './form-body.ts'
 import { catalogFor } from './db-fixtures-payments.ts'
+import { requestFor } from './operation-fixtures.ts'
+import type { OperationRequest } from './operation-fixture.ts'
 import type { TestServer } from './server.ts'
 
 type Json = any
@@ -29,52 +29,60 @@ const documentation = JSON.parse(
   errors: Json[]
 }
 
-/** What the reference page shows of each operation. */
+/** The examples of each operation, as the reference page shows them. */
 export const examples = documentation.operations
 export const { events, errors } = documentation
 
-/** The end of every id in the examples. */
-const anyone = '01jd6y8m5qe8btc4y5w1r0n3fz'
+/** The suffix of every id in the examples. */
+const exampleIdSuffix = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const exampleToken = 'Jb0dG7pX2sYwQ4mKfZ8vN1cR6tH9uLeA3iBoEy5gPaU'
 
-export interface StandIns {
-  /** What the contract tests would send. */
-  ask: Ask
-  /** The text with real ids instead of those of examples. */
-  replaced(text: string): string
-  /** The file that an example sends, by whatever name. */
+export interface ExampleFixture {
+  /** The valid request of the operation's fixture. */
+  request: OperationRequest
+  /** Replaces the example ids in the text. */
+  withRealIds(text: string): string
+  /** The file of the request. */
   file: Attachment
 }
 
-/** Makes what the example request of the operation is about. */
-export async function standInsFor(server: TestServer, id: OperationId): Promise<StandIns> {
-  const ask = await askFor(server, id)
+/** Creates the resources that the example request of the operation refers to. */
+export async function exampleFixtureFor(server: TestServer, id: OperationId): Promise<ExampleFixture> {
+  const request = await requestFor(server, id)
   const real = new Map<string, string>()
   const { product, price } = await catalogFor(server)
-  for (const value of textsIn([ask.params, ask.query, ask.body, ask.project, price, product])) {
+  for (const value of textsIn([
+    request.params,
+    request.query,
+    request.body,
+    request.project,
+    price,
+    product,
+  ])) {
     const kind = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(value)?.[1]
-    if (kind !== undefined && !real.has(`${kind}_${anyone}`)) real.set(`${kind}_${anyone}`, value)
+    if (kind !== undefined && !real.has(`${kind}_${exampleIdSuffix}`))
+      real.set(`${kind}_${exampleIdSuffix}`, value)
   }
-  if (ask.params?.token !== undefined) real.set(exampleToken, ask.params.token)
-  const attached = Object.values(ask.body ?? {}).find(
+  if (request.params?.token !== undefined) real.set(exampleToken, request.params.token)
+  const attached = Object.values(request.body ?? {}).find(
     (value): value is Attachment => (value as Attachment | null)?.bytes instanceof Uint8Array,
   )
   return {
-    ask,
-    replaced: (text) => [...real].reduce((so, [from, to]) => so.replaceAll(from, to), text),
+    request,
+    withRealIds: (text) => [...real].reduce((so, [from, to]) => so.replaceAll(from, to), text),
     file: attached ?? {
       filename: 'report.pdf',
       type: 'application/pdf',
-      bytes: ask.bytes ?? Buffer.from('What is reported\n'),
+      bytes: request.bytes ?? Buffer.from('Quarterly report\n'),
     },
   }
 }
 
-/** The example request of the operation, of real things. */
-export async function exampleRequest(server: TestServer, id: OperationId): Promise<Ask> {
-  const { ask, replaced, file } = await standInsFor(server, id)
+/** The example request of the operation with real ids. */
+export async function exampleRequest(server: TestServer, id: OperationId): Promise<OperationRequest> {
+  const { request, withRealIds, file } = await exampleFixtureFor(server, id)
   const { path, query, headers, body } = JSON.parse(
-    replaced(JSON.stringify(examples[id].request)),
+    withRealIds(JSON.stringify(examples[id].request)),
   ) as Example['request']
   const texts = (values: Record<string, string | number>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
@@ -87,8 +95,8 @@ export async function exampleRequest(server: TestServer, id: OperationId): Promi
         : body.value
   return {
     id,
-    server: ask.server,
-    caller: ask.caller,
+    server: request.server,
+    caller: request.caller,
     params: texts(path),
     query: texts(query),
     headers: texts(headers),

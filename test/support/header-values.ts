@@ -1,11 +1,11 @@
-// What a header field of an answer has to be, by its schema. On the wire it is text.
+// Validates the value of a response header against its schema. Header values are text.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { plain } from '../../scripts/generate/schemas.ts'
 import { formats } from '../../infra/validation/formats.ts'
 
 const compiled = new Map<object, ValidateFunction>()
 
-/** What is wrong with the value; null where nothing is. The schema has no references in it. */
+/** The problem with the value, or null. The schema must not contain references. */
 export function headerProblem(schema: object, value: string): string | null {
   let validate = compiled.get(schema)
   if (validate === undefined) compiled.set(schema, (validate = compile(schema)))
@@ -19,7 +19,7 @@ function compile(schema: object): ValidateFunction {
     type: 'object',
     properties: {
       value: plain(schema, () => {
-        throw new Error('the schema of a header is plain')
+        throw new Error('the schema of a header must not contain references')
       }),
     },
   })

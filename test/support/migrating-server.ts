@@ -1,4 +1,4 @@
-// Applies a folder of migrations in a process of its own, for tests that kill it or run it twice.
+// Applies a folder of migrations in a process of its own, for tests that kill it or run two at once.
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
 
 const [url = '', folder = ''] = process.argv.slice(2)

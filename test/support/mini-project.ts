@@ -71,9 +71,9 @@ export async function miniProject(folder: string, files: Record<string, string> 
       return await buildApp({
         services: {
           config,
-          database: { forRequest: () => ({}) },
-          eventStreams: { close: async () => {} },
-          generations: { close: async () => {} },
+          database: { forRequest: () => ({}), translateError: (error: unknown) => error },
+          tail: { close: async () => {} },
+          writings: { close: async () => {} },
         } as never,
         limits: {} as never,
       })

@@ -1,5 +1,4 @@
-// The server in a process of its own that can be asked what it holds: sockets, streams, timers, memory and
-// processor time.
+// Runs the server in its own process, which reports sockets, streams, timers, memory and CPU time on request.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -11,24 +10,24 @@ import { bootstrapKey } from './process.ts'
 
 export interface Observation {
   streams: number
-  /** Answers that the server generates. */
+  /** Answers that are being generated. */
   generations: number
-  /** File descriptors that are open; null where the system does not say. */
+  /** Open file descriptors; null where /proc is missing. */
   descriptors: number | null
-  /** Connections of clients. */
+  /** Open client connections. */
   sockets: number
-  /** Those of which the client does not take what is written. */
-  blocked: number
-  /** The most bytes that wait in this process for one connection. */
-  waiting: number
-  /** What keeps the event loop alive, counted by kind. */
+  /** Client connections with a full write buffer. */
+  blockedSockets: number
+  /** The largest number of bytes that are queued for one connection. */
+  maxQueuedBytes: number
+  /** Active resources of the event loop, counted by type. */
   resources: Record<string, number>
-  /** After everything that can be freed was freed, in bytes. */
+  /** Heap in bytes after garbage collection. */
   heap: number
-  /** Microseconds of processor time since the start. */
+  /** CPU time since the start, in microseconds. */
   cpu: number
-  /** The longest that the event loop stood still since the last question, in ms. */
-  stall: number
+  /** The longest event loop delay since the last observation, in milliseconds. */
+  maxEventLoopDelayMs: number
 }
 
 interface ObservedServer {
@@ -36,7 +35,7 @@ interface ObservedServer {
   observe(): Promise<Observation>
 }
 
-/** Starts it with these settings; it is stopped when the test ends. */
+/** Starts the server with these settings and stops it when the test ends. */
 export async function startObservedServer(
   t: Pick<Test, 'teardown'>,
   env: Record<string, string>,
@@ -64,7 +63,7 @@ export async function startObservedServer(
     await Promise.race([
       once(child, 'message').then(([message]) => message),
       ended.then(([code, signal]) => {
-        throw new Error(`the server ended (${code ?? signal})`)
+        throw new Error(`the server exited (${code ?? signal})`)
       }),
     ])
   const { url } = await answer()
@@ -95,18 +94,18 @@ async function serve(): Promise<void> {
     const resources: Record<string, number> = {}
     for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1
     globalThis.gc!()
-    const open = [...sockets]
+    const connections = [...sockets]
     process.send!({
       streams: services.eventStreams.count,
       generations: services.generations.size,
       descriptors: existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : null,
-      sockets: open.length,
-      blocked: open.filter((socket) => socket.writableNeedDrain).length,
-      waiting: Math.max(0, ...open.map((socket) => socket.writableLength)),
+      sockets: connections.length,
+      blockedSockets: connections.filter((socket) => socket.writableNeedDrain).length,
+      maxQueuedBytes: Math.max(0, ...connections.map((socket) => socket.writableLength)),
       resources,
       heap: process.memoryUsage().heapUsed,
       cpu: user + system,
-      stall,
+      maxEventLoopDelayMs: stall,
     } satisfies Observation)
     stalls.reset()
   })

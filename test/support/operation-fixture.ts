@@ -4,52 +4,55 @@ import type { Role } from '../../services/projects/projects.ts'
 import type { Scope } from '../../services/users/api-keys.ts'
 import type { Person, TestServer } from './server.ts'
 
-export type Rank = 'none' | Role
-export interface Scene {
+export type ProjectRole = 'none' | Role
+export interface FixtureContext {
   server: TestServer
   caller: Person
-  rank: Rank
+  role: ProjectRole
 }
 
-/** What a request says beside its method and path. A form has the same body as JSON would, its file is an `Attachment`. */
-export interface Parts {
+/**
+ * The parts of a request besides method and path. A form has the same body as JSON, with its file as an
+ * `Attachment`.
+ */
+export interface RequestParts {
   params?: Record<string, string>
   query?: Record<string, string>
   body?: Record<string, unknown>
-  /** The body, where it is bytes. */
+  /** A binary body. */
   bytes?: Buffer
-  /** What it says in its header beside the key. */
+  /** Headers besides Authorization. */
   headers?: Record<string, string>
-  /** The project whose role and state decide, where it is not the `id` of the path. */
+  /** The project whose role and state are checked, where it is not `params.id`. */
   project?: string
-  /** Whether the body goes as a form, of an operation that takes JSON too. */
+  /** Sends the body as a form when the operation also accepts JSON. */
   form?: boolean
 }
-/** One request that its operation answers with a success, unless a test bends it. */
-export interface Ask extends Parts {
+/** A valid request, unless a test changes it. */
+export interface OperationRequest extends RequestParts {
   id: OperationId
   server: TestServer
   caller: Person
 }
 
-export type Make = (scene: Scene) => Parts | Promise<Parts>
+export type RequestBuilder = (context: FixtureContext) => RequestParts | Promise<RequestParts>
 export interface Fixture {
-  /** Makes what the request is about. A PUT's body has every field that the spec lets it have. */
-  make: Make
-  /** The same for the other statuses that need a state of their own. */
-  others?: Record<number, Make>
-  /** The same for what is in no project, where it may be in one or in none. */
-  own?: Make
-  /** The same as a form, where the operation takes JSON too. */
-  form?: Make
-  /** The status of its success, where that is not the lowest declared one. */
-  success?: number
-  /** The caller's role in the project for the ordinary request; owner unless said. */
-  rank?: Rank
-  /** What a member gets where the operation is for outsiders. */
-  whenMember?: number
-  /** Another body for the same, where `make` has but one. */
-  otherBody?: () => Record<string, unknown>
-  /** The scopes that a key needs for what the request is about, beside those of the operation. */
-  reads?: Scope[]
+  /** Creates the resources and the request. The body of a PUT has every field that the spec allows. */
+  build: RequestBuilder
+  /** Builders for other statuses that need a state of their own. */
+  byStatus?: Record<number, RequestBuilder>
+  /** Builder for a resource without a project, where the project is optional. */
+  withoutProject?: RequestBuilder
+  /** Builder for a form, where the operation also accepts JSON. */
+  form?: RequestBuilder
+  /** The status of a success, unless it is the lowest declared status. */
+  successStatus?: number
+  /** The caller's role in the project. Default: owner. */
+  role?: ProjectRole
+  /** The status that a member gets where the operation is for non-members. */
+  statusForMember?: number
+  /** Another valid body, where `build` always returns the same one. */
+  differentBody?: () => Record<string, unknown>
+  /** Scopes that the request needs because of its resource, besides the scopes of the operation. */
+  extraScopes?: Scope[]
 }

@@ -1,71 +1,71 @@
-// The operation fixtures of the AI tags. Without a configured provider, `extractive-1` answers every chat.
+// What each operation of the AI area needs to be asked. With no upstream configured `extractive-1` answers everything.
 import { randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
-import type { Fixture, Make, Scene } from './operation-fixture.ts'
-import type { Attachment } from './contract-form.ts'
+import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixture.ts'
+import type { Attachment } from './form-body.ts'
 import {
-  insertedDocument,
-  insertedKnowledgeBase,
-  insertedMessage,
-  insertedProject,
-  insertedSession,
-  newText,
+  createDocument,
+  createKnowledgeBase,
+  createMessage,
+  createProject,
+  createSession,
+  randomText,
   projectFor,
-  type Where,
+  type Placement,
 } from './db-fixtures.ts'
 
-const fresh = () => randomBytes(6).toString('hex')
-const unknownId = '01jd6y8m5qe8btc4y5w1r0n3fz'
+const randomHex = () => randomBytes(6).toString('hex')
+const nobodys = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const metadata = { ticket: 'OPS-12' }
 
-/**
- * A knowledge base with a document that is ready. The caller owns it, so that the tests show that the role in
- * the project counts even for an owner.
- */
-async function insertKnowledgeBaseFor(
-  { server, caller }: Scene,
+/** The caller's own, so that a project's role decides even then; it has a document that is ready. */
+async function knowledgeFor(
+  { server, caller }: FixtureContext,
   projectId: string | undefined,
 ): Promise<string> {
-  const id = await insertedKnowledgeBase(server, caller.id, { projectId })
-  await insertedDocument(server, id)
+  const id = await createKnowledgeBase(server, caller.id, { projectId })
+  await createDocument(server, id)
   return id
 }
 
 const onKnowledge =
-  (body?: () => Record<string, unknown>, where: Where = 'active'): Make =>
-  async (scene) => {
-    const project = await projectFor(scene, where)
-    return { params: { id: await insertKnowledgeBaseFor(scene, project) }, project, body: body?.() }
+  (body?: () => Record<string, unknown>, where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
+    return { params: { id: await knowledgeFor(context, project) }, project, body: body?.() }
   }
 
 const onDocument =
   (
     body?: () => Record<string, unknown>,
-    where: Where = 'active',
+    where: Placement = 'active',
     status: 'queued' | 'ready' = 'ready',
-  ): Make =>
-  async (scene) => {
-    const { params, project } = await onKnowledge(undefined, where)(scene)
+  ): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onKnowledge(undefined, where)(context)
     return {
-      params: { ...params, document_id: await insertedDocument(scene.server, params!.id, { status }) },
+      params: { ...params, document_id: await createDocument(context.server, params!.id, { status }) },
       project,
       body: body?.(),
     }
   }
 
 const onSession =
-  (where: Where = 'active', body?: (knowledgeBaseId: string) => Record<string, unknown>): Make =>
-  async (scene) => {
-    const projectId = await projectFor(scene, where)
-    const knowledge = await insertKnowledgeBaseFor(scene, projectId)
+  (
+    where: Placement = 'active',
+    body?: (knowledgeBaseId: string) => Record<string, unknown>,
+  ): RequestBuilder =>
+  async (context) => {
+    const projectId = await projectFor(context, where)
+    const knowledge = await knowledgeFor(context, projectId)
     return {
-      params: { id: await insertedSession(scene.server, scene.caller.id, { projectId }) },
+      params: { id: await createSession(context.server, context.caller.id, { projectId }) },
       project: projectId,
       body: body?.(knowledge),
     }
   }
 
-/** In a session with a question and its answer: the message with this role. */
+/** The first of two messages, a question, or the second, its answer. */
 const onMessage =
   (
     role: 'user' | 'assistant',
@@ -73,12 +73,12 @@ const onMessage =
       where = 'active',
       status,
       body,
-    }: { where?: Where; status?: 'in_progress' | 'completed'; body?: () => Record<string, unknown> } = {},
-  ): Make =>
-  async (scene) => {
-    const { params: session, project } = await onSession(where)(scene)
+    }: { where?: Placement; status?: 'in_progress' | 'completed'; body?: () => Record<string, unknown> } = {},
+  ): RequestBuilder =>
+  async (context) => {
+    const { params: session, project } = await onSession(where)(context)
     const add = (role: 'user' | 'assistant') =>
-      insertedMessage(scene.server, session!.id, scene.caller.id, {
+      createMessage(context.server, session!.id, context.caller.id, {
         role,
         status: role === 'user' ? 'completed' : status,
       })
@@ -87,62 +87,62 @@ const onMessage =
   }
 
 const onProject =
-  (body: () => Record<string, unknown>, where: 'active' | 'archived' = 'active'): Make =>
-  async (scene) => {
-    const project = await insertedProject(scene, where)
+  (body: () => Record<string, unknown>, where: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, where)
     return { project, body: { ...body(), project_id: project } }
   }
 const inNoProject =
-  (body: () => Record<string, unknown>): Make =>
-  () => ({ body: { ...body(), project_id: `prj_${unknownId}` } })
+  (body: () => Record<string, unknown>): RequestBuilder =>
+  () => ({ body: { ...body(), project_id: `prj_${nobodys}` } })
 
 const ofProject =
-  (insert: (scene: Scene, projectId?: string) => Promise<unknown>): Make =>
-  async (scene) => {
-    const project = await insertedProject(scene)
-    await insert(scene)
-    await insert(scene, project)
+  (insert: (context: FixtureContext, projectId?: string) => Promise<unknown>): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context)
+    await insert(context)
+    await insert(context, project)
     return { query: { project_id: project }, project }
   }
-const ofNoProject: Make = () => ({ query: { project_id: `prj_${unknownId}` } })
-const ownOnly =
-  (insert: (scene: Scene) => Promise<unknown>): Make =>
-  async (scene) => {
-    await insert(scene)
+const ofNoProject: RequestBuilder = () => ({ query: { project_id: `prj_${nobodys}` } })
+const ownAlone =
+  (insert: (context: FixtureContext) => Promise<unknown>): RequestBuilder =>
+  async (context) => {
+    await insert(context)
     return {}
   }
 
-const addSession = ({ server, caller }: Scene, projectId?: string) =>
-  insertedSession(server, caller.id, { projectId })
-const addKnowledge = ({ server, caller }: Scene, projectId?: string) =>
-  insertedKnowledgeBase(server, caller.id, { projectId })
+const addSession = ({ server, caller }: FixtureContext, projectId?: string) =>
+  createSession(server, caller.id, { projectId })
+const addKnowledge = ({ server, caller }: FixtureContext, projectId?: string) =>
+  createKnowledgeBase(server, caller.id, { projectId })
 
 const options = () => ({ temperature: 0.2, max_tokens: randomInt(100, 1_000_000), stop: ['END'] })
 const chatFields = () => ({
-  message: `How long are events kept? ${fresh()}`,
+  message: `How long are events kept? ${randomHex()}`,
   model: 'extractive-1',
   metadata,
   ...options(),
 })
 
-/** In a session with a title, so that the chat emits only the event of its answer. */
+/** In a session with a title, so that its answer alone is told of. */
 const onChat =
-  (where: 'active' | 'archived' = 'active'): Make =>
-  async (scene) => {
-    const { params, project, body } = await onSession(where, (id) => ({ knowledge_base_ids: [id] }))(scene)
+  (where: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project, body } = await onSession(where, (id) => ({ knowledge_base_ids: [id] }))(context)
     return { project, body: { ...chatFields(), ...body, session_id: params!.id } }
   }
 const chat: Fixture = {
-  make: onChat(),
-  own: () => ({ body: chatFields() }),
-  others: {
-    404: () => ({ body: { ...chatFields(), session_id: `cs_${unknownId}` } }),
+  build: onChat(),
+  withoutProject: () => ({ body: chatFields() }),
+  byStatus: {
+    404: () => ({ body: { ...chatFields(), session_id: `cs_${nobodys}` } }),
     409: onChat('archived'),
   },
 }
 
 const sessionFields = () => ({
-  title: `Questions ${fresh()}`,
+  title: `Questions ${randomHex()}`,
   model: 'extractive-1',
   system_prompt: 'Be brief.',
   knowledge_base_ids: [],
@@ -153,14 +153,14 @@ const sessionChange = (knowledgeBaseId: string) => ({
   knowledge_base_ids: [knowledgeBaseId],
   status: 'archived',
 })
-const messageFields = () => ({ content: `And how long are deliveries kept? ${fresh()}`, metadata })
+const messageFields = () => ({ content: `And how long are deliveries kept? ${randomHex()}`, metadata })
 const knowledgeFields = () => ({
-  name: `Handbook ${fresh()}`,
+  name: `Handbook ${randomHex()}`,
   description: 'All of it',
   chunking: { max_tokens: 200, overlap_tokens: 20 },
   metadata,
 })
-const documentFields = () => ({ name: `events ${fresh()}.md`, text: newText(), metadata })
+const documentFields = () => ({ name: `events ${randomHex()}.md`, text: randomText(), metadata })
 const upload = () => {
   const { text, ...fields } = documentFields()
   return {
@@ -168,111 +168,119 @@ const upload = () => {
     file: { filename: 'events.md', type: 'text/markdown', bytes: Buffer.from(text) } satisfies Attachment,
   }
 }
-const search = () => ({ query: `How long are events kept? ${fresh()}`, limit: 5, filters: {} })
+const search = () => ({ query: `How long are events kept? ${randomHex()}`, limit: 5, filters: {} })
 
-const existingDocument: Make = async (scene) => {
-  const { params, project } = await onKnowledge()(scene)
+const added: RequestBuilder = async (context) => {
+  const { params, project } = await onKnowledge()(context)
   const body = documentFields()
-  await insertedDocument(scene.server, params!.id, { text: body.text })
+  await createDocument(context.server, params!.id, { text: body.text })
   return { params, project, body }
 }
 
 export const aiFixtures = {
-  listModels: { make: () => ({}) },
-  getAiUsage: { make: () => ({}) },
+  listModels: { build: () => ({}) },
+  getAiUsage: { build: () => ({}) },
   createChat: chat,
   streamChat: chat,
-  listSessions: { make: ofProject(addSession), own: ownOnly(addSession), others: { 404: ofNoProject } },
+  listSessions: {
+    build: ofProject(addSession),
+    withoutProject: ownAlone(addSession),
+    byStatus: { 404: ofNoProject },
+  },
   createSession: {
-    make: onProject(sessionFields),
-    own: () => ({ body: sessionFields() }),
-    others: { 404: inNoProject(sessionFields), 409: onProject(sessionFields, 'archived') },
+    build: onProject(sessionFields),
+    withoutProject: () => ({ body: sessionFields() }),
+    byStatus: { 404: inNoProject(sessionFields), 409: onProject(sessionFields, 'archived') },
   },
-  getSession: { make: onSession(), own: onSession('own') },
+  getSession: { build: onSession(), withoutProject: onSession('own') },
   updateSession: {
-    make: onSession('active', sessionChange),
-    own: onSession('own', sessionChange),
-    others: { 409: onSession('archived', sessionChange) },
+    build: onSession('active', sessionChange),
+    withoutProject: onSession('own', sessionChange),
+    byStatus: { 409: onSession('archived', sessionChange) },
   },
-  deleteSession: { make: onSession(), own: onSession('own'), others: { 409: onSession('archived') } },
+  deleteSession: {
+    build: onSession(),
+    withoutProject: onSession('own'),
+    byStatus: { 409: onSession('archived') },
+  },
   listSessionMessages: {
-    make: async (scene) => {
-      const { params, project } = await onSession()(scene)
-      await insertedMessage(scene.server, params!.id, scene.caller.id, { role: 'user' })
+    build: async (context) => {
+      const { params, project } = await onSession()(context)
+      await createMessage(context.server, params!.id, context.caller.id, { role: 'user' })
       return { params, project }
     },
-    own: onSession('own'),
+    withoutProject: onSession('own'),
   },
-  getMessage: { make: onMessage('assistant'), own: onMessage('assistant', { where: 'own' }) },
+  getMessage: { build: onMessage('assistant'), withoutProject: onMessage('assistant', { where: 'own' }) },
   updateMessage: {
-    make: onMessage('user', { body: messageFields }),
-    own: onMessage('user', { where: 'own', body: messageFields }),
-    others: { 409: onMessage('user', { where: 'archived', body: messageFields }) },
+    build: onMessage('user', { body: messageFields }),
+    withoutProject: onMessage('user', { where: 'own', body: messageFields }),
+    byStatus: { 409: onMessage('user', { where: 'archived', body: messageFields }) },
   },
   cancelMessage: {
-    make: onMessage('assistant', { status: 'in_progress' }),
-    own: onMessage('assistant', { where: 'own', status: 'in_progress' }),
-    others: { 409: onMessage('assistant') },
+    build: onMessage('assistant', { status: 'in_progress' }),
+    withoutProject: onMessage('assistant', { where: 'own', status: 'in_progress' }),
+    byStatus: { 409: onMessage('assistant') },
   },
   regenerateMessage: {
-    make: onMessage('user', { body: options }),
-    own: onMessage('user', { where: 'own', body: options }),
-    others: { 409: onMessage('user', { where: 'archived', body: options }) },
+    build: onMessage('user', { body: options }),
+    withoutProject: onMessage('user', { where: 'own', body: options }),
+    byStatus: { 409: onMessage('user', { where: 'archived', body: options }) },
   },
   streamMessage: {
-    make: onMessage('assistant'),
-    own: onMessage('assistant', { where: 'own' }),
-    others: { 409: onMessage('user') },
+    build: onMessage('assistant'),
+    withoutProject: onMessage('assistant', { where: 'own' }),
+    byStatus: { 409: onMessage('user') },
   },
   listKnowledgeBases: {
-    make: ofProject(addKnowledge),
-    own: ownOnly(addKnowledge),
-    others: { 404: ofNoProject },
+    build: ofProject(addKnowledge),
+    withoutProject: ownAlone(addKnowledge),
+    byStatus: { 404: ofNoProject },
   },
   createKnowledgeBase: {
-    make: onProject(knowledgeFields),
-    own: () => ({ body: knowledgeFields() }),
-    others: { 404: inNoProject(knowledgeFields), 409: onProject(knowledgeFields, 'archived') },
+    build: onProject(knowledgeFields),
+    withoutProject: () => ({ body: knowledgeFields() }),
+    byStatus: { 404: inNoProject(knowledgeFields), 409: onProject(knowledgeFields, 'archived') },
   },
-  getKnowledgeBase: { make: onKnowledge(), own: onKnowledge(undefined, 'own') },
+  getKnowledgeBase: { build: onKnowledge(), withoutProject: onKnowledge(undefined, 'own') },
   updateKnowledgeBase: {
-    make: onKnowledge(knowledgeFields),
-    own: onKnowledge(knowledgeFields, 'own'),
-    others: { 409: onKnowledge(knowledgeFields, 'archived') },
+    build: onKnowledge(knowledgeFields),
+    withoutProject: onKnowledge(knowledgeFields, 'own'),
+    byStatus: { 409: onKnowledge(knowledgeFields, 'archived') },
   },
   deleteKnowledgeBase: {
-    make: onKnowledge(),
-    own: onKnowledge(undefined, 'own'),
-    others: { 409: onKnowledge(undefined, 'archived') },
+    build: onKnowledge(),
+    withoutProject: onKnowledge(undefined, 'own'),
+    byStatus: { 409: onKnowledge(undefined, 'archived') },
   },
-  searchKnowledgeBase: { make: onKnowledge(search), own: onKnowledge(search, 'own') },
-  listDocuments: { make: onKnowledge(), own: onKnowledge(undefined, 'own') },
+  searchKnowledgeBase: { build: onKnowledge(search), withoutProject: onKnowledge(search, 'own') },
+  listDocuments: { build: onKnowledge(), withoutProject: onKnowledge(undefined, 'own') },
   createDocument: {
-    make: onKnowledge(documentFields),
+    build: onKnowledge(documentFields),
     form: onKnowledge(upload),
-    own: onKnowledge(documentFields, 'own'),
-    success: 201,
-    others: { 200: existingDocument, 409: onKnowledge(documentFields, 'archived') },
+    withoutProject: onKnowledge(documentFields, 'own'),
+    successStatus: 201,
+    byStatus: { 200: added, 409: onKnowledge(documentFields, 'archived') },
   },
-  getDocument: { make: onDocument(), own: onDocument(undefined, 'own') },
+  getDocument: { build: onDocument(), withoutProject: onDocument(undefined, 'own') },
   updateDocument: {
-    make: onDocument(documentFields),
-    own: onDocument(documentFields, 'own'),
-    others: { 409: onDocument(documentFields, 'archived') },
+    build: onDocument(documentFields),
+    withoutProject: onDocument(documentFields, 'own'),
+    byStatus: { 409: onDocument(documentFields, 'archived') },
   },
   deleteDocument: {
-    make: onDocument(),
-    own: onDocument(undefined, 'own'),
-    others: { 409: onDocument(undefined, 'archived') },
+    build: onDocument(),
+    withoutProject: onDocument(undefined, 'own'),
+    byStatus: { 409: onDocument(undefined, 'archived') },
   },
   getDocumentText: {
-    make: onDocument(),
-    own: onDocument(undefined, 'own'),
-    others: { 409: onDocument(undefined, 'active', 'queued') },
+    build: onDocument(),
+    withoutProject: onDocument(undefined, 'own'),
+    byStatus: { 409: onDocument(undefined, 'active', 'queued') },
   },
   retryDocument: {
-    make: onDocument(),
-    own: onDocument(undefined, 'own'),
-    others: { 409: onDocument(undefined, 'active', 'queued') },
+    build: onDocument(),
+    withoutProject: onDocument(undefined, 'own'),
+    byStatus: { 409: onDocument(undefined, 'active', 'queued') },
   },
 } satisfies Partial<Record<OperationId, Fixture>>

@@ -1,7 +1,7 @@
-// Valid requests of each payment operation, with the objects that they need. The gateway is the sandbox.
+// What each operation of payments needs to be asked. The gateway is the sandbox.
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
-import type { Fixture, Make, Scene } from './operation-fixture.ts'
+import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixture.ts'
 import {
   catalogFor,
   insertedCheckout,
@@ -13,40 +13,40 @@ import {
   insertedSubscription,
   pages,
 } from './db-fixtures-payments.ts'
-import { insertedProject, projectFor, type Where } from './db-fixtures.ts'
+import { createProject, projectFor, type Placement } from './db-fixtures.ts'
 
 const fresh = () => randomBytes(6).toString('hex')
-const unknownId = '01jd6y8m5qe8btc4y5w1r0n3fz'
+const nobodys = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const metadata = { ticket: 'OPS-12' }
 
 type Body = () => Record<string, unknown>
 
-const onCatalogue: Make = async ({ server }) => {
+const onCatalogue: RequestBuilder = async ({ server }) => {
   await catalogFor(server)
   return {}
 }
 const onProduct =
-  (body?: Body): Make =>
+  (body?: Body): RequestBuilder =>
   async ({ server }) => ({ params: { id: await insertedProduct(server) }, body: body?.() })
 const onPrice =
-  (body?: Body): Make =>
+  (body?: Body): RequestBuilder =>
   async ({ server }) => ({
     params: { id: await insertedPrice(server, (await catalogFor(server)).product) },
     body: body?.(),
   })
 
-/** An order of the caller in a project: the project's role decides even for one's own orders. */
+/** The caller's own, so that a project's role decides even then. */
 const onOrder =
   ({
     where = 'active',
     status,
     body,
-  }: { where?: Where; status?: 'pending' | 'paid'; body?: Body } = {}): Make =>
-  async (scene) => {
-    const project = await projectFor(scene, where)
+  }: { where?: Placement; status?: 'pending' | 'paid'; body?: Body } = {}): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
     return {
       params: {
-        id: await insertedOrder(scene.server, scene.caller.id, {
+        id: await insertedOrder(context.server, context.caller.id, {
           projectId: project,
           status,
           quantity: 1000,
@@ -58,68 +58,65 @@ const onOrder =
   }
 
 const onRefund =
-  (where: Where = 'active'): Make =>
-  async (scene) => {
-    const { params, project } = await onOrder({ where, status: 'paid' })(scene)
-    return { params: { ...params, refund_id: await insertedRefund(scene.server, params!.id) }, project }
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where, status: 'paid' })(context)
+    return { params: { ...params, refund_id: await insertedRefund(context.server, params!.id) }, project }
   }
 
 const onCheckout =
-  (where: Where = 'active'): Make =>
-  async (scene) => {
-    const { params, project } = await onOrder({ where })(scene)
-    return { params: { id: await insertedCheckout(scene.server, params!.id) }, project }
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where })(context)
+    return { params: { id: await insertedCheckout(context.server, params!.id) }, project }
   }
 
 const onSubscription =
-  (status: 'active' | 'ending', where: Where = 'active', body?: Body): Make =>
-  async (scene) => {
-    const project = await projectFor(scene, where)
+  (status: 'active' | 'ending', where: Placement = 'active', body?: Body): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
     return {
       params: {
-        id: await insertedSubscription(scene.server, scene.caller.id, { projectId: project, status }),
+        id: await insertedSubscription(context.server, context.caller.id, { projectId: project, status }),
       },
       project,
       body: body?.(),
     }
   }
 
-/** The payment page of a session, which is public. */
+/** The page of a session, which anybody may see. */
 const onPage =
-  (status: 'open' | 'complete' | 'expired' = 'open', body?: Body): Make =>
+  (status: 'open' | 'complete' | 'expired' = 'open', body?: Body): RequestBuilder =>
   async ({ server, caller }) => {
     const order = await insertedOrder(server, caller.id)
     return { params: { id: await insertedCheckout(server, order, status) }, body: body?.() }
   }
 
-const onConfirmation: Make = async ({ server, caller }) => {
+const onQuestion: RequestBuilder = async ({ server, caller }) => {
   const order = await insertedOrder(server, caller.id)
   const id = await insertedCheckout(server, order)
-  return {
-    params: { id },
-    body: { payment: await insertedConfirmation(server, order, id), decision: 'confirm' },
-  }
+  return { params: { id }, body: { payment: await insertedConfirmation(server, order, id), decision: 'confirm' } }
 }
 
-const inProject =
-  (insert: (scene: Scene, projectId?: string) => Promise<unknown>): Make =>
-  async (scene) => {
-    const project = await insertedProject(scene)
-    await insert(scene)
-    await insert(scene, project)
+const ofProject =
+  (insert: (context: FixtureContext, projectId?: string) => Promise<unknown>): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context)
+    await insert(context)
+    await insert(context, project)
     return { query: { project_id: project }, project }
   }
-const inUnknownProject: Make = () => ({ query: { project_id: `prj_${unknownId}` } })
-const inOwnWorkspace =
-  (insert: (scene: Scene) => Promise<unknown>): Make =>
-  async (scene) => {
-    await insert(scene)
+const ofNoProject: RequestBuilder = () => ({ query: { project_id: `prj_${nobodys}` } })
+const ownAlone =
+  (insert: (context: FixtureContext) => Promise<unknown>): RequestBuilder =>
+  async (context) => {
+    await insert(context)
     return {}
   }
 
-const addOrder = ({ server, caller }: Scene, projectId?: string) =>
+const addOrder = ({ server, caller }: FixtureContext, projectId?: string) =>
   insertedOrder(server, caller.id, { projectId })
-const addSubscription = ({ server, caller }: Scene, projectId?: string) =>
+const addSubscription = ({ server, caller }: FixtureContext, projectId?: string) =>
   insertedSubscription(server, caller.id, { projectId })
 
 const productFields = () => ({ name: `Seat ${fresh()}`, description: 'One seat', metadata })
@@ -139,10 +136,10 @@ const cardFields = () => ({
 })
 
 const ordering =
-  (where: Where = 'active'): Make =>
-  async (scene) => {
-    const project = await projectFor(scene, where)
-    const { price } = await catalogFor(scene.server)
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
+    const { price } = await catalogFor(context.server)
     return {
       project,
       body: { project_id: project, items: [{ price_id: price, quantity: randomInt(1, 1000) }], metadata },
@@ -151,118 +148,126 @@ const ordering =
 
 const checkoutFields = () => ({ ...pages, expires_in_seconds: randomInt(1800, 86_400), metadata })
 
-/** A session for an existing order, so that the operation emits only the session's event. */
+/** By a session for an order that is there already, so that the session alone is told of. */
 const checkingOut =
-  (where: Where = 'active'): Make =>
-  async (scene) => {
-    const { params, project } = await onOrder({ where })(scene)
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where })(context)
     return { project, body: { order_id: params!.id, ...checkoutFields() } }
   }
 
 export const paymentsFixtures = {
-  listProducts: { make: onCatalogue },
-  createProduct: { make: () => ({ body: productFields() }) },
-  getProduct: { make: onProduct() },
-  updateProduct: { make: onProduct(productChange) },
+  listProducts: { build: onCatalogue },
+  createProduct: { build: () => ({ body: productFields() }) },
+  getProduct: { build: onProduct() },
+  updateProduct: { build: onProduct(productChange) },
   listPrices: {
-    make: onCatalogue,
-    others: { 404: () => ({ query: { product_id: `prod_${unknownId}` } }) },
+    build: onCatalogue,
+    byStatus: { 404: () => ({ query: { product_id: `prod_${nobodys}` } }) },
   },
   createPrice: {
-    make: async ({ server }) => ({ body: priceFields((await catalogFor(server)).product) }),
-    others: { 404: () => ({ body: priceFields(`prod_${unknownId}`) }) },
+    build: async ({ server }) => ({ body: priceFields((await catalogFor(server)).product) }),
+    byStatus: { 404: () => ({ body: priceFields(`prod_${nobodys}`) }) },
   },
-  getPrice: { make: onPrice() },
-  updatePrice: { make: onPrice(() => ({ active: false })) },
-  listOrders: { make: inProject(addOrder), own: inOwnWorkspace(addOrder), others: { 404: inUnknownProject } },
+  getPrice: { build: onPrice() },
+  updatePrice: { build: onPrice(() => ({ active: false })) },
+  listOrders: {
+    build: ofProject(addOrder),
+    withoutProject: ownAlone(addOrder),
+    byStatus: { 404: ofNoProject },
+  },
   createOrder: {
-    make: ordering(),
-    own: ordering('own'),
-    others: {
-      404: async (scene) => ({
-        body: { ...(await ordering('own')(scene)).body, project_id: `prj_${unknownId}` },
+    build: ordering(),
+    withoutProject: ordering('own'),
+    byStatus: {
+      404: async (context) => ({
+        body: { ...(await ordering('own')(context)).body, project_id: `prj_${nobodys}` },
       }),
       409: ordering('archived'),
     },
   },
-  getOrder: { make: onOrder(), own: onOrder({ where: 'own' }) },
+  getOrder: { build: onOrder(), withoutProject: onOrder({ where: 'own' }) },
   cancelOrder: {
-    make: onOrder(),
-    own: onOrder({ where: 'own' }),
-    others: { 409: onOrder({ where: 'archived' }) },
+    build: onOrder(),
+    withoutProject: onOrder({ where: 'own' }),
+    byStatus: { 409: onOrder({ where: 'archived' }) },
   },
   getReceipt: {
-    make: onOrder({ status: 'paid' }),
-    own: onOrder({ where: 'own', status: 'paid' }),
-    others: { 409: onOrder() },
+    build: onOrder({ status: 'paid' }),
+    withoutProject: onOrder({ where: 'own', status: 'paid' }),
+    byStatus: { 409: onOrder() },
   },
   listRefunds: {
-    make: async (scene) => {
-      const { params, project } = await onRefund()(scene)
+    build: async (context) => {
+      const { params, project } = await onRefund()(context)
       return { params: { id: params!.id }, project }
     },
-    own: onOrder({ where: 'own', status: 'paid' }),
+    withoutProject: onOrder({ where: 'own', status: 'paid' }),
   },
   createRefund: {
-    make: onOrder({ status: 'paid', body: refundFields }),
-    others: { 409: onOrder({ body: refundFields }) },
+    build: onOrder({ status: 'paid', body: refundFields }),
+    byStatus: { 409: onOrder({ body: refundFields }) },
   },
-  getRefund: { make: onRefund(), own: onRefund('own') },
+  getRefund: { build: onRefund(), withoutProject: onRefund('own') },
   createCheckout: {
-    make: checkingOut(),
-    own: checkingOut('own'),
-    others: {
-      404: () => ({ body: { order_id: `ord_${unknownId}`, ...checkoutFields() } }),
+    build: checkingOut(),
+    withoutProject: checkingOut('own'),
+    byStatus: {
+      404: () => ({ body: { order_id: `ord_${nobodys}`, ...checkoutFields() } }),
       409: checkingOut('archived'),
     },
   },
-  getCheckout: { make: onCheckout(), own: onCheckout('own') },
-  expireCheckout: { make: onCheckout(), own: onCheckout('own'), others: { 409: onCheckout('archived') } },
-  listSubscriptions: {
-    make: inProject(addSubscription),
-    own: inOwnWorkspace(addSubscription),
-    others: { 404: inUnknownProject },
+  getCheckout: { build: onCheckout(), withoutProject: onCheckout('own') },
+  expireCheckout: {
+    build: onCheckout(),
+    withoutProject: onCheckout('own'),
+    byStatus: { 409: onCheckout('archived') },
   },
-  getSubscription: { make: onSubscription('active'), own: onSubscription('active', 'own') },
+  listSubscriptions: {
+    build: ofProject(addSubscription),
+    withoutProject: ownAlone(addSubscription),
+    byStatus: { 404: ofNoProject },
+  },
+  getSubscription: { build: onSubscription('active'), withoutProject: onSubscription('active', 'own') },
   cancelSubscription: {
-    make: onSubscription('active', 'active', () => ({ at_period_end: true })),
-    own: onSubscription('active', 'own'),
-    others: { 409: onSubscription('active', 'archived') },
-    otherBody: () => ({}),
+    build: onSubscription('active', 'active', () => ({ at_period_end: true })),
+    withoutProject: onSubscription('active', 'own'),
+    byStatus: { 409: onSubscription('active', 'archived') },
+    differentBody: () => ({}),
   },
   resumeSubscription: {
-    make: onSubscription('ending'),
-    own: onSubscription('ending', 'own'),
-    others: { 409: onSubscription('ending', 'archived') },
+    build: onSubscription('ending'),
+    withoutProject: onSubscription('ending', 'own'),
+    byStatus: { 409: onSubscription('ending', 'archived') },
   },
-  getTestClock: { make: () => ({}) },
+  getTestClock: { build: () => ({}) },
   advanceTestClock: {
-    make: () => ({ body: { seconds: 1 } }),
-    others: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
+    build: () => ({ body: { seconds: 1 } }),
+    byStatus: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
   },
   receiveStripeEvent: {
-    make: stripeEventOf('customer.created'),
-    others: { 503: stripeEventOf('checkout.session.completed') },
+    build: stripeTells('customer.created'),
+    byStatus: { 503: stripeTells('checkout.session.completed') },
   },
-  showPayPage: { make: onPage(), others: { 410: onPage('expired') } },
+  showPayPage: { build: onPage(), byStatus: { 410: onPage('expired') } },
   payCheckout: {
-    make: onPage('open', cardFields),
-    others: {
+    build: onPage('open', cardFields),
+    byStatus: {
       410: onPage('expired', cardFields),
       422: onPage('open', () => ({ ...cardFields(), number: '1' })),
     },
   },
   confirmPayment: {
-    make: onConfirmation,
-    others: { 410: onPage('expired', () => ({ payment: `pay_${unknownId}`, decision: 'confirm' })) },
+    build: onQuestion,
+    byStatus: { 410: onPage('expired', () => ({ payment: `pay_${nobodys}`, decision: 'confirm' })) },
   },
-  returnFromGateway: { make: onPage() },
+  returnFromGateway: { build: onPage() },
 } satisfies Partial<Record<OperationId, Fixture>>
 
-/** Operations of a gateway that is not configured: always 404, except with the settings below. */
+/** Of a gateway that the servers of these tests do not have: 404, whatever is asked, but with the settings below. */
 export const unconfiguredOperations: OperationId[] = ['receiveStripeEvent']
 
-/** The environment of a server with that gateway, which is unreachable. */
+/** For a server with that gateway. Nobody is there to be asked. */
 export const stripeEnv = {
   PAYMENT_GATEWAY: 'stripe',
   STRIPE_SECRET_KEY: 'sk_test_contract',
@@ -270,8 +275,8 @@ export const stripeEnv = {
   STRIPE_API_BASE: 'http://127.0.0.1:9',
 }
 
-/** A signed webhook (https://docs.stripe.com/webhooks/signature). */
-function stripeEventOf(type: string): Make {
+/** An event with a signature of Stripe's own (https://docs.stripe.com/webhooks/signature). */
+function stripeTells(type: string): RequestBuilder {
   return () => {
     const body = { id: `evt_${fresh()}`, object: 'event', type, data: { object: { id: `obj_${fresh()}` } } }
     const at = Math.floor(Date.now() / 1000)

@@ -1,53 +1,63 @@
-// What each operation of the contract needs to be asked: one entry an operation, from which the contract tests build
-// every request they send. An operation without an entry does not compile, and fails the run by name.
+// Fixtures of all operations: one entry per operation, from which the contract tests build every request. An
+// operation without an entry does not compile.
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, type Scope } from '../../services/users/api-keys.ts'
-import { createClient, type Init, type Reply } from './client.ts'
+import { createClient, type Reply, type CallOptions } from './client.ts'
 import { aiFixtures } from './operation-fixtures-ai.ts'
-import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './contract-form.ts'
+import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './form-body.ts'
 import { paymentsFixtures, unconfiguredOperations } from './operation-fixtures-payments.ts'
 import {
-  forgetFirstEvents,
-  insertedAvatar,
-  insertedDelivery,
-  insertedEndpoint,
-  insertedEndpoints,
-  insertedEvent,
-  insertedFile,
-  insertedInvitation,
-  insertedKey,
-  insertedLink,
-  insertedMember,
-  insertedProject,
-  insertedUpload,
-  insertedUser,
-  newPicture,
-  ownMember,
+  removeFirstEvents,
+  createAvatar,
+  createDelivery,
+  createWebhookEndpoint,
+  createWebhookEndpoints,
+  createEvent,
+  createFile,
+  createInvitation,
+  createApiKey,
+  createFileLink,
+  createMember,
+  createProject,
+  createUpload,
+  createUser,
+  randomImage,
+  callerMemberId,
 } from './db-fixtures.ts'
-import type { Ask, Fixture, Make, Rank, Scene } from './operation-fixture.ts'
+import type {
+  OperationRequest,
+  Fixture,
+  RequestBuilder,
+  ProjectRole,
+  FixtureContext,
+} from './operation-fixture.ts'
 import type { Person, TestServer } from './server.ts'
 
-const nothing: Fixture = { make: () => ({}) }
-const fresh = () => randomBytes(6).toString('hex')
+const noInput: Fixture = { build: () => ({}) }
+const randomHex = () => randomBytes(6).toString('hex')
+const toBase64 = (text: string) => Buffer.from(text).toString('base64')
 const inAWeek = () => new Date(Date.now() + 7 * 86_400_000).toISOString()
 
 const onProject =
-  (status: 'active' | 'archived' | 'deleted' = 'active', body?: () => Record<string, unknown>): Make =>
-  async (scene) => ({ params: { id: await insertedProject(scene, status) }, ...(body && { body: body() }) })
+  (
+    status: 'active' | 'archived' | 'deleted' = 'active',
+    body?: () => Record<string, unknown>,
+  ): RequestBuilder =>
+  async (context) => ({ params: { id: await createProject(context, status) }, ...(body && { body: body() }) })
 
 const onInvitation =
-  ({ state = 'pending', email }: { state?: 'pending' | 'revoked'; email?: 'caller' } = {}): Make =>
-  async (scene) => {
-    const id = await insertedProject(scene)
+  ({ state = 'pending', email }: { state?: 'pending' | 'revoked'; email?: 'caller' } = {}): RequestBuilder =>
+  async (context) => {
+    const id = await createProject(context)
     return {
       params: {
         id,
-        invitation_id: await insertedInvitation(
-          scene.server,
+        invitation_id: await createInvitation(
+          context.server,
           id,
-          email === 'caller' ? scene.caller.email : `${fresh()}@example.com`,
+          email === 'caller' ? context.caller.email : `${randomHex()}@example.com`,
           state,
         ),
       },
@@ -55,51 +65,53 @@ const onInvitation =
   }
 
 const onMember =
-  (status: 'active' | 'archived' = 'active', body?: Record<string, unknown>): Make =>
-  async (scene) => {
-    const id = await insertedProject(scene)
-    const member = await insertedMember(scene.server, id, await insertedUser(scene.server), 'viewer')
-    if (status === 'archived') await archive(scene.server, id)
+  (status: 'active' | 'archived' = 'active', body?: Record<string, unknown>): RequestBuilder =>
+  async (context) => {
+    const id = await createProject(context)
+    const member = await createMember(context.server, id, await createUser(context.server), 'viewer')
+    if (status === 'archived') await archive(context.server, id)
     return { params: { id, member_id: member }, body }
   }
 
-/** Of oneself, which every member may leave; of the project's maker for one who is none. */
+/**
+ * The caller's own membership, which every member may delete; for a non-member, that of the project's owner.
+ */
 const onOwnMember =
-  (status: 'active' | 'archived' = 'active'): Make =>
-  async (scene) => {
-    const id = await insertedProject(scene)
-    if (status === 'archived') await archive(scene.server, id)
-    return { params: { id, member_id: await ownMember(scene, id) } }
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const id = await createProject(context)
+    if (status === 'archived') await archive(context.server, id)
+    return { params: { id, member_id: await callerMemberId(context, id) } }
   }
 
 const onKey =
-  (body?: () => Record<string, unknown>, revoked = false): Make =>
+  (body?: () => Record<string, unknown>, revoked = false): RequestBuilder =>
   async ({ server, caller }) => {
-    const { id } = await insertedKey(server, caller.id, { revoked })
+    const { id } = await createApiKey(server, caller.id, { revoked })
     return { params: { id }, body: body?.() }
   }
 
 const onUser =
-  (body?: () => Record<string, unknown>): Make =>
-  async ({ server }) => ({ params: { id: await insertedUser(server) }, body: body?.() })
+  (body?: () => Record<string, unknown>): RequestBuilder =>
+  async ({ server }) => ({ params: { id: await createUser(server) }, body: body?.() })
 
 const onEndpoint =
-  (body?: () => Record<string, unknown>, options: { enabled?: boolean } = {}): Make =>
+  (body?: () => Record<string, unknown>, options: { enabled?: boolean } = {}): RequestBuilder =>
   async ({ server, caller }) => {
-    const id = await insertedEndpoint(server, caller.id, options)
-    await insertedDelivery(server, caller.id, { endpointId: id })
+    const id = await createWebhookEndpoint(server, caller.id, options)
+    await createDelivery(server, caller.id, { endpointId: id })
     return { params: { id }, body: body?.() }
   }
 
 const onDelivery =
-  (status: 'pending' | 'succeeded' | 'failed' = 'failed'): Make =>
-  async ({ server, caller }) => ({ params: { id: await insertedDelivery(server, caller.id, { status }) } })
+  (status: 'pending' | 'succeeded' | 'failed' = 'failed'): RequestBuilder =>
+  async ({ server, caller }) => ({ params: { id: await createDelivery(server, caller.id, { status }) } })
 
 const uploadFields = () => {
-  const content = `What is reported, ${fresh()}`
+  const content = `Quarterly report, ${randomHex()}`
   const file: Attachment = { filename: 'upload.txt', type: 'text/plain', bytes: Buffer.from(content) }
   return {
-    name: `report ${fresh()}.txt`,
+    name: `report ${randomHex()}.txt`,
     path: 'reports/2026',
     visibility: 'private',
     metadata: { ticket: 'OPS-12' },
@@ -110,64 +122,63 @@ const uploadFields = () => {
   }
 }
 
-const onAvatar: Make = async ({ server, caller }) => {
-  await insertedAvatar(server, caller.id)
+const onAvatar: RequestBuilder = async ({ server, caller }) => {
+  await createAvatar(server, caller.id)
   return {}
 }
 
 const onUpload =
-  (status: 'active' | 'archived' = 'active'): Make =>
-  async (scene) => {
-    const project = await insertedProject(scene, status)
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
     return { project, body: { ...uploadFields(), project_id: project } }
   }
 
-/** The caller's own, so that a project's role decides even then. */
+/** A file of the caller in a project. The project role decides even about the owner's own file. */
 const onFile =
-  (body?: () => Record<string, unknown>, status: 'active' | 'archived' = 'active'): Make =>
-  async (scene) => {
-    const project = await insertedProject(scene, status)
+  (body?: () => Record<string, unknown>, status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
     return {
-      params: { id: await insertedFile(scene.server, scene.caller.id, { projectId: project }) },
+      params: { id: await createFile(context.server, context.caller.id, { projectId: project }) },
       project,
       body: body?.(),
     }
   }
 
 const onOwnFile =
-  (body?: () => Record<string, unknown>): Make =>
-  async ({ server, caller }) => ({ params: { id: await insertedFile(server, caller.id) }, body: body?.() })
+  (body?: () => Record<string, unknown>): RequestBuilder =>
+  async ({ server, caller }) => ({ params: { id: await createFile(server, caller.id) }, body: body?.() })
 
 const onLink =
-  (of: Make = onFile()): Make =>
-  async (scene) => {
-    const { params, project } = await of(scene)
-    const { id } = await insertedLink(scene.server, params!.id, scene.caller.id)
+  (buildFile: RequestBuilder = onFile()): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await buildFile(context)
+    const { id } = await createFileLink(context.server, params!.id, context.caller.id)
     return { params: { ...params, link_id: id }, project }
   }
 
 const byLink =
-  (options: { revoked?: boolean } = {}): Make =>
+  (options: { revoked?: boolean } = {}): RequestBuilder =>
   async ({ server, caller }) => {
-    const { token } = await insertedLink(server, await insertedFile(server, caller.id), caller.id, options)
+    const { token } = await createFileLink(server, await createFile(server, caller.id), caller.id, options)
     return { params: { token } }
   }
 
 const tus = { 'tus-resumable': '1.0.0' }
 
-/** The beginning of an upload: all that it says is in its header. */
-const onBeginning =
+/** Starts an upload. All its data is in the headers. */
+const onNewUpload =
   (
     status: 'active' | 'archived' | 'none' = 'active',
     { bytes, ...others }: { bytes?: Buffer } & Record<string, unknown> = {},
-  ): Make =>
-  async (scene) => {
-    const project = status === 'none' ? undefined : await insertedProject(scene, status)
+  ): RequestBuilder =>
+  async (context) => {
+    const project = status === 'none' ? undefined : await createProject(context, status)
     const { file, ...fields } = uploadFields()
     const metadata = Object.entries({ ...fields, ...(project !== undefined && { project_id: project }) })
       .map(
-        ([name, value]) =>
-          `${name} ${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64')}`,
+        ([name, value]) => `${name} ${toBase64(typeof value === 'string' ? value : JSON.stringify(value))}`,
       )
       .join(',')
     return {
@@ -182,19 +193,19 @@ const onBeginning =
     }
   }
 
-const uploadBytes = () => Buffer.from(`What is reported, ${fresh()}`)
+const uploadBytes = () => Buffer.from(`Quarterly report, ${randomHex()}`)
 
-const onUploading =
+const onOpenUpload =
   ({
     status = 'active',
     expired = false,
     own = false,
-  }: { status?: 'active' | 'archived'; expired?: boolean; own?: boolean } = {}): Make =>
-  async (scene) => {
-    const project = own ? undefined : await insertedProject(scene, status)
+  }: { status?: 'active' | 'archived'; expired?: boolean; own?: boolean } = {}): RequestBuilder =>
+  async (context) => {
+    const project = own ? undefined : await createProject(context, status)
     return {
       params: {
-        id: await insertedUpload(scene.server, scene.caller.id, {
+        id: await createUpload(context.server, context.caller.id, {
           projectId: project,
           length: uploadBytes().length,
           expired,
@@ -205,37 +216,41 @@ const onUploading =
     }
   }
 
-/** All of its bytes, which make it a file. */
-const onAppending =
-  (options: Parameters<typeof onUploading>[0] = {}, headers: Record<string, string> = {}, more = ''): Make =>
-  async (scene) => ({
-    ...(await onUploading(options)(scene)),
+/** Sends all bytes of the upload, which completes the file. */
+const onUploadChunk =
+  (
+    options: Parameters<typeof onOpenUpload>[0] = {},
+    headers: Record<string, string> = {},
+    more = '',
+  ): RequestBuilder =>
+  async (context) => ({
+    ...(await onOpenUpload(options)(context)),
     bytes: Buffer.concat([uploadBytes(), Buffer.from(more)]),
     headers: { ...tus, 'upload-offset': '0', ...headers },
   })
-const tusVersionMismatch = { 'tus-resumable': '0.2.2' }
+const unsupportedTusVersion = { 'tus-resumable': '0.2.2' }
 const wrongChecksum = { 'upload-checksum': `sha1 ${hash('sha1', 'other bytes', 'base64')}` }
 
-/** What names a project in its query. */
-const inProject: Make = async (scene) => {
-  const project = await insertedProject(scene)
+/** A request with `project_id` in its query. */
+const inProject: RequestBuilder = async (context) => {
+  const project = await createProject(context)
   return { query: { project_id: project }, project }
 }
-const inNoProject: Make = () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
+const inUnknownProject: RequestBuilder = () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
 
-/** What stands against reading the events of a project, or those after another. */
-const unreadable: Record<number, Make> = {
-  403: async (scene) => ({ query: { project_id: await insertedProject({ ...scene, rank: 'none' }) } }),
+/** Requests for events of a foreign or unknown project, or after an expired cursor. */
+const unreadableEvents: Record<number, RequestBuilder> = {
+  403: async (context) => ({ query: { project_id: await createProject({ ...context, role: 'none' }) } }),
   404: () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
   410: async ({ server }) => {
-    await forgetFirstEvents(server)
+    await removeFirstEvents(server)
     return { query: { after: '1' } }
   },
 }
 
 const projectFields = () => ({
-  name: `Launch ${fresh()}`,
-  description: 'All of it',
+  name: `Launch ${randomHex()}`,
+  description: 'The launch',
   category: 'ai',
   tags: ['q4'],
   metadata: { ticket: 'OPS-12' },
@@ -249,13 +264,13 @@ const personFields = () => ({
 })
 const rotation = () => ({ overlap_seconds: 60, expires_at: inAWeek() })
 const endpointFields = () => ({
-  url: `http://127.0.0.1:9/${fresh()}`,
-  description: 'Tells the shop',
+  url: `http://127.0.0.1:9/${randomHex()}`,
+  description: 'Notifies the shop',
   event_types: ['project.updated', 'member.added'],
   enabled: false,
 })
 const fileFields = () => ({
-  name: `final ${fresh()}.pdf`,
+  name: `final ${randomHex()}.pdf`,
   path: 'reports/2026',
   visibility: 'public',
   metadata: { ticket: 'OPS-12' },
@@ -266,11 +281,11 @@ const linkFields = () => ({ expires_in_seconds: randomInt(60, 3600), max_downloa
 const recovery = () => ({ since: new Date(Date.now() - randomInt(86_400_000)).toISOString() })
 
 export const fixtures: Record<OperationId, Fixture> = {
-  getProfile: nothing,
-  updateProfile: { make: () => ({ body: personFields() }) },
-  getSettings: nothing,
+  getProfile: noInput,
+  updateProfile: { build: () => ({ body: personFields() }) },
+  getSettings: noInput,
   updateSettings: {
-    make: async (scene) => ({
+    build: async (context) => ({
       body: {
         theme: 'dark',
         language: 'de',
@@ -278,45 +293,45 @@ export const fixtures: Record<OperationId, Fixture> = {
         notifications: { email: false, in_app: false },
         privacy: { profile_visibility: 'private' },
         ai: { default_model: 'extractive-1', store_history: false },
-        default_project_id: await insertedProject(scene),
+        default_project_id: await createProject(context),
       },
     }),
-    others: { 404: () => ({ body: { default_project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }) },
+    byStatus: { 404: () => ({ body: { default_project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }) },
   },
-  getAvatar: { make: onAvatar, others: { 404: () => ({}) } },
+  getAvatar: { build: onAvatar, byStatus: { 404: () => ({}) } },
   uploadAvatar: {
-    make: async ({ server, caller }) => {
-      await insertedAvatar(server, caller.id)
+    build: async ({ server, caller }) => {
+      await createAvatar(server, caller.id)
       return {
         body: {
-          file: { filename: 'me.png', type: 'image/png', bytes: await newPicture() } satisfies Attachment,
+          file: { filename: 'me.png', type: 'image/png', bytes: await randomImage() } satisfies Attachment,
         },
       }
     },
   },
-  deleteAvatar: { make: onAvatar, others: { 404: () => ({}) } },
+  deleteAvatar: { build: onAvatar, byStatus: { 404: () => ({}) } },
   getAvatarImage: {
-    make: async ({ server, caller }) => ({
-      params: { id: await insertedAvatar(server, caller.id), size: '64' },
+    build: async ({ server, caller }) => ({
+      params: { id: await createAvatar(server, caller.id), size: '64' },
     }),
   },
   listMyInvitations: {
-    make: async ({ server, caller }) => {
-      await insertedInvitation(server, await insertedProject({ server, caller, rank: 'none' }), caller.email)
+    build: async ({ server, caller }) => {
+      await createInvitation(server, await createProject({ server, caller, role: 'none' }), caller.email)
       return {}
     },
   },
-  listApiKeys: nothing,
+  listApiKeys: noInput,
   createApiKey: {
-    make: async (scene) => ({
+    build: async (context) => ({
       body: {
         name: 'reporting',
         scopes: ['projects:read'],
-        project_ids: [await insertedProject(scene)],
+        project_ids: [await createProject(context)],
         expires_at: inAWeek(),
       },
     }),
-    others: {
+    byStatus: {
       404: () => ({
         body: {
           name: 'reporting',
@@ -326,32 +341,32 @@ export const fixtures: Record<OperationId, Fixture> = {
       }),
     },
   },
-  getApiKey: { make: onKey() },
-  revokeApiKey: { make: onKey() },
-  rotateApiKey: { make: onKey(rotation), others: { 409: onKey(rotation, true) } },
-  listUsers: nothing,
+  getApiKey: { build: onKey() },
+  revokeApiKey: { build: onKey() },
+  rotateApiKey: { build: onKey(rotation), byStatus: { 409: onKey(rotation, true) } },
+  listUsers: noInput,
   createUser: {
-    make: () => ({
-      body: { ...personFields(), email: `${fresh()}@example.com`, email_verified: false, role: 'user' },
+    build: () => ({
+      body: { ...personFields(), email: `${randomHex()}@example.com`, email_verified: false, role: 'user' },
     }),
-    others: { 409: ({ server }) => ({ body: { name: 'Again', email: server.admin.email } }) },
+    byStatus: { 409: ({ server }) => ({ body: { name: 'Again', email: server.admin.email } }) },
   },
-  getUser: { make: onUser() },
+  getUser: { build: onUser() },
   updateUser: {
-    make: onUser(() => ({
+    build: onUser(() => ({
       ...personFields(),
-      email: `${fresh()}@example.com`,
+      email: `${randomHex()}@example.com`,
       email_verified: false,
       status: 'disabled',
       role: 'admin',
     })),
-    others: {
-      409: async (scene) => ({ ...(await onUser()(scene)), body: { email: scene.server.admin.email } }),
+    byStatus: {
+      409: async (context) => ({ ...(await onUser()(context)), body: { email: context.server.admin.email } }),
     },
   },
   deleteUser: {
-    make: onUser(),
-    others: {
+    build: onUser(),
+    byStatus: {
       409: async ({ server }) => {
         const owner = await server.person()
         await owner.client.post('/projects', { name: 'Mine alone' })
@@ -360,289 +375,301 @@ export const fixtures: Record<OperationId, Fixture> = {
     },
   },
   listProjects: {
-    make: async (scene) => {
-      await insertedProject(scene)
+    build: async (context) => {
+      await createProject(context)
       return {}
     },
   },
-  createProject: { make: () => ({ body: projectFields() }) },
-  getProject: { make: onProject() },
+  createProject: { build: () => ({ body: projectFields() }) },
+  getProject: { build: onProject() },
   updateProject: {
-    make: onProject('active', projectFields),
-    others: { 409: onProject('archived', projectFields) },
+    build: onProject('active', projectFields),
+    byStatus: { 409: onProject('archived', projectFields) },
   },
-  deleteProject: { make: onProject() },
-  restoreProject: { make: onProject('deleted'), others: { 409: onProject('active') } },
-  archiveProject: { make: onProject(), others: { 409: onProject('archived') } },
-  unarchiveProject: { make: onProject('archived'), others: { 409: onProject('active') } },
-  listMembers: { make: onProject() },
+  deleteProject: { build: onProject() },
+  restoreProject: { build: onProject('deleted'), byStatus: { 409: onProject('active') } },
+  archiveProject: { build: onProject(), byStatus: { 409: onProject('archived') } },
+  unarchiveProject: { build: onProject('archived'), byStatus: { 409: onProject('active') } },
+  listMembers: { build: onProject() },
   addMember: {
-    make: async (scene) => ({
-      ...(await onProject()(scene)),
-      body: { user_id: await insertedUser(scene.server), role: 'viewer' },
+    build: async (context) => ({
+      ...(await onProject()(context)),
+      body: { user_id: await createUser(context.server), role: 'viewer' },
     }),
-    others: {
-      202: onProject('active', () => ({ email: `${fresh()}@example.com`, role: 'viewer' })),
-      409: async (scene) => ({
-        ...(await onProject()(scene)),
-        body: { user_id: scene.server.admin.id, role: 'viewer' },
+    byStatus: {
+      202: onProject('active', () => ({ email: `${randomHex()}@example.com`, role: 'viewer' })),
+      409: async (context) => ({
+        ...(await onProject()(context)),
+        body: { user_id: context.server.admin.id, role: 'viewer' },
       }),
     },
   },
-  getMember: { make: onMember() },
+  getMember: { build: onMember() },
   updateMember: {
-    make: onMember('active', { role: 'editor' }),
-    others: { 409: onMember('archived', { role: 'editor' }) },
+    build: onMember('active', { role: 'editor' }),
+    byStatus: { 409: onMember('archived', { role: 'editor' }) },
   },
-  removeMember: { make: onOwnMember(), others: { 409: onOwnMember('archived') } },
-  listInvitations: { make: onProject() },
-  getInvitation: { make: onInvitation() },
-  revokeInvitation: { make: onInvitation(), others: { 409: onInvitation({ state: 'revoked' }) } },
+  removeMember: { build: onOwnMember(), byStatus: { 409: onOwnMember('archived') } },
+  listInvitations: { build: onProject() },
+  getInvitation: { build: onInvitation() },
+  revokeInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
   acceptInvitation: {
-    make: onInvitation({ email: 'caller' }),
-    others: { 409: onInvitation({ email: 'caller', state: 'revoked' }) },
-    rank: 'none',
-    whenMember: 409,
+    build: onInvitation({ email: 'caller' }),
+    byStatus: { 409: onInvitation({ email: 'caller', state: 'revoked' }) },
+    role: 'none',
+    statusForMember: 409,
   },
   listEvents: {
-    make: async ({ server, caller }) => {
-      await insertedEvent(server, caller.id)
+    build: async ({ server, caller }) => {
+      await createEvent(server, caller.id)
       return {}
     },
-    others: unreadable,
+    byStatus: unreadableEvents,
   },
-  streamEvents: { make: () => ({}), others: unreadable },
+  streamEvents: { build: () => ({}), byStatus: unreadableEvents },
   getEvent: {
-    make: async ({ server, caller }) => ({ params: { id: await insertedEvent(server, caller.id) } }),
-    others: {
+    build: async ({ server, caller }) => ({ params: { id: await createEvent(server, caller.id) } }),
+    byStatus: {
       403: async ({ server }) => ({
-        params: { id: await insertedEvent(server, await insertedUser(server)) },
+        params: { id: await createEvent(server, await createUser(server)) },
       }),
     },
-    reads: ['user:read'],
+    extraScopes: ['user:read'],
   },
   listWebhookEndpoints: {
-    make: async ({ server, caller }) => {
-      await insertedEndpoint(server, caller.id)
+    build: async ({ server, caller }) => {
+      await createWebhookEndpoint(server, caller.id)
       return {}
     },
   },
   createWebhookEndpoint: {
-    make: () => ({ body: endpointFields() }),
-    others: {
+    build: () => ({ body: endpointFields() }),
+    byStatus: {
       409: async ({ server, caller }) => {
-        await insertedEndpoints(server, caller.id, 50)
+        await createWebhookEndpoints(server, caller.id, 50)
         return { body: endpointFields() }
       },
     },
-    reads: ['projects:read'],
+    extraScopes: ['projects:read'],
   },
-  getWebhookEndpoint: { make: onEndpoint() },
-  updateWebhookEndpoint: { make: onEndpoint(endpointFields), reads: ['projects:read'] },
-  deleteWebhookEndpoint: { make: onEndpoint(), reads: ['projects:read'] },
+  getWebhookEndpoint: { build: onEndpoint() },
+  updateWebhookEndpoint: { build: onEndpoint(endpointFields), extraScopes: ['projects:read'] },
+  deleteWebhookEndpoint: { build: onEndpoint(), extraScopes: ['projects:read'] },
   rotateWebhookSecret: {
-    make: onEndpoint(() => ({ overlap_seconds: randomInt(604_800) })),
-    reads: ['projects:read'],
+    build: onEndpoint(() => ({ overlap_seconds: randomInt(604_800) })),
+    extraScopes: ['projects:read'],
   },
   testWebhookEndpoint: {
-    make: onEndpoint(),
-    others: { 409: onEndpoint(undefined, { enabled: false }) },
-    reads: ['projects:read'],
+    build: onEndpoint(),
+    byStatus: { 409: onEndpoint(undefined, { enabled: false }) },
+    extraScopes: ['projects:read'],
   },
   recoverWebhookEndpoint: {
-    make: onEndpoint(recovery),
-    others: { 409: onEndpoint(recovery, { enabled: false }) },
-    reads: ['projects:read'],
+    build: onEndpoint(recovery),
+    byStatus: { 409: onEndpoint(recovery, { enabled: false }) },
+    extraScopes: ['projects:read'],
   },
-  listWebhookDeliveries: { make: onEndpoint(), reads: ['projects:read'] },
-  getWebhookDelivery: { make: onDelivery(), reads: ['projects:read'] },
+  listWebhookDeliveries: { build: onEndpoint(), extraScopes: ['projects:read'] },
+  getWebhookDelivery: { build: onDelivery(), extraScopes: ['projects:read'] },
   redeliverWebhookDelivery: {
-    make: onDelivery(),
-    others: { 409: onDelivery('pending') },
-    reads: ['projects:read'],
+    build: onDelivery(),
+    byStatus: { 409: onDelivery('pending') },
+    extraScopes: ['projects:read'],
   },
   listFiles: {
-    make: async (scene) => {
-      await insertedFile(scene.server, scene.caller.id)
-      const asked = await inProject(scene)
-      await insertedFile(scene.server, scene.server.admin.id, { projectId: asked.project })
+    build: async (context) => {
+      await createFile(context.server, context.caller.id)
+      const asked = await inProject(context)
+      await createFile(context.server, context.server.admin.id, { projectId: asked.project })
       return asked
     },
-    own: async ({ server, caller }) => {
-      await insertedFile(server, caller.id)
+    withoutProject: async ({ server, caller }) => {
+      await createFile(server, caller.id)
       return {}
     },
-    others: { 404: inNoProject },
+    byStatus: { 404: inUnknownProject },
   },
   uploadFile: {
-    make: onUpload(),
-    own: () => ({ body: uploadFields() }),
-    others: {
+    build: onUpload(),
+    withoutProject: () => ({ body: uploadFields() }),
+    byStatus: {
       404: () => ({ body: { ...uploadFields(), project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
       409: onUpload('archived'),
     },
   },
-  getFile: { make: onFile(), own: onOwnFile() },
+  getFile: { build: onFile(), withoutProject: onOwnFile() },
   updateFile: {
-    make: onFile(fileFields),
-    own: onOwnFile(fileFields),
-    others: { 409: onFile(fileFields, 'archived') },
+    build: onFile(fileFields),
+    withoutProject: onOwnFile(fileFields),
+    byStatus: { 409: onFile(fileFields, 'archived') },
   },
-  deleteFile: { make: onFile(), own: onOwnFile(), others: { 409: onFile(undefined, 'archived') } },
-  downloadFile: { make: onFile(), own: onOwnFile() },
+  deleteFile: {
+    build: onFile(),
+    withoutProject: onOwnFile(),
+    byStatus: { 409: onFile(undefined, 'archived') },
+  },
+  downloadFile: { build: onFile(), withoutProject: onOwnFile() },
   listFileLinks: {
-    make: async (scene) => {
-      const { params, project } = await onLink()(scene)
+    build: async (context) => {
+      const { params, project } = await onLink()(context)
       return { params: { id: params!.id }, project }
     },
-    own: onOwnFile(),
+    withoutProject: onOwnFile(),
   },
   createFileLink: {
-    make: onFile(linkFields),
-    own: onOwnFile(linkFields),
-    others: { 409: onFile(linkFields, 'archived') },
+    build: onFile(linkFields),
+    withoutProject: onOwnFile(linkFields),
+    byStatus: { 409: onFile(linkFields, 'archived') },
   },
-  getFileLink: { make: onLink(), own: onLink(onOwnFile()) },
+  getFileLink: { build: onLink(), withoutProject: onLink(onOwnFile()) },
   revokeFileLink: {
-    make: onLink(),
-    own: onLink(onOwnFile()),
-    others: { 409: onLink(onFile(undefined, 'archived')) },
+    build: onLink(),
+    withoutProject: onLink(onOwnFile()),
+    byStatus: { 409: onLink(onFile(undefined, 'archived')) },
   },
-  downloadByLink: { make: byLink(), others: { 410: byLink({ revoked: true }) } },
+  downloadByLink: { build: byLink(), byStatus: { 410: byLink({ revoked: true }) } },
   createUpload: {
-    make: onBeginning(),
-    own: onBeginning('none'),
-    others: {
-      404: onBeginning('none', {
-        'upload-metadata': `filename eA==,project_id ${Buffer.from('prj_01jd6y8m5qe8btc4y5w1r0n3fz').toString('base64')}`,
+    build: onNewUpload(),
+    withoutProject: onNewUpload('none'),
+    byStatus: {
+      404: onNewUpload('none', {
+        'upload-metadata': `filename eA==,project_id ${toBase64('prj_01jd6y8m5qe8btc4y5w1r0n3fz')}`,
       }),
-      408: onBeginning('active', { bytes: uploadBytes() }),
-      409: onBeginning('archived'),
-      412: onBeginning('active', tusVersionMismatch),
-      413: onBeginning('active', { 'upload-length': String(2 ** 50) }),
+      408: onNewUpload('active', { bytes: uploadBytes() }),
+      409: onNewUpload('archived'),
+      412: onNewUpload('active', unsupportedTusVersion),
+      413: onNewUpload('active', { 'upload-length': String(2 ** 50) }),
     },
   },
-  getUploadOptions: nothing,
+  getUploadOptions: noInput,
   getUpload: {
-    make: onUploading(),
-    own: onUploading({ own: true }),
-    others: {
-      410: onUploading({ expired: true }),
-      412: async (scene) => ({ ...(await onUploading()(scene)), headers: tusVersionMismatch }),
+    build: onOpenUpload(),
+    withoutProject: onOpenUpload({ own: true }),
+    byStatus: {
+      410: onOpenUpload({ expired: true }),
+      412: async (context) => ({ ...(await onOpenUpload()(context)), headers: unsupportedTusVersion }),
     },
   },
   appendUpload: {
-    make: onAppending(),
-    own: onAppending({ own: true }),
-    others: {
-      409: onAppending({ status: 'archived' }),
-      410: onAppending({ expired: true }),
-      412: onAppending({}, tusVersionMismatch),
-      413: onAppending({}, {}, 'and more'),
-      460: onAppending({}, wrongChecksum),
+    build: onUploadChunk(),
+    withoutProject: onUploadChunk({ own: true }),
+    byStatus: {
+      409: onUploadChunk({ status: 'archived' }),
+      410: onUploadChunk({ expired: true }),
+      412: onUploadChunk({}, unsupportedTusVersion),
+      413: onUploadChunk({}, {}, 'and more'),
+      460: onUploadChunk({}, wrongChecksum),
     },
   },
   deleteUpload: {
-    make: onUploading(),
-    own: onUploading({ own: true }),
-    others: { 409: onUploading({ status: 'archived' }), 410: onUploading({ expired: true }) },
+    build: onOpenUpload(),
+    withoutProject: onOpenUpload({ own: true }),
+    byStatus: { 409: onOpenUpload({ status: 'archived' }), 410: onOpenUpload({ expired: true }) },
   },
-  getStorageUsage: { make: inProject, own: () => ({}), others: { 404: inNoProject } },
+  getStorageUsage: { build: inProject, withoutProject: () => ({}), byStatus: { 404: inUnknownProject } },
   ...aiFixtures,
   ...paymentsFixtures,
-  getHealth: nothing,
-  getReadiness: nothing,
-  getOpenapiJson: nothing,
-  getOpenapiYaml: nothing,
-  getDocs: nothing,
+  getHealth: noInput,
+  getReadiness: noInput,
+  getOpenapiJson: noInput,
+  getOpenapiYaml: noInput,
+  getDocs: noInput,
 }
 
 export const operationIds = Object.keys(operations) as OperationId[]
-export const infos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
-export const secured = infos.filter((info) => info.scopes !== null)
-/** What these servers answer with a success. */
-export const served = infos.filter(({ id }) => !unconfiguredOperations.includes(id))
-/** What is signed is read by who knows the signature. */
-export const withJson = infos.filter(
+export const operationInfos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
+export const secured = operationInfos.filter((info) => info.scopes !== null)
+/** The operations that succeed on a server with the default settings. */
+export const served = operationInfos.filter(({ id }) => !unconfiguredOperations.includes(id))
+/** The operations with a JSON body, except those with a signed body. */
+export const withJson = operationInfos.filter(
   ({ body }) => body?.contentTypes.includes('application/json') === true && body.raw !== true,
 )
-export const withForm = infos.filter(({ body }) => body?.form !== undefined)
-/** Those whose body is the fields of a page's form. */
-export const withFields = infos.filter(({ body }) => body?.contentTypes.includes(fieldsType) === true)
-/** Each with what its body goes as; what takes both JSON and a form is there twice. */
+export const withForm = operationInfos.filter(({ body }) => body?.form !== undefined)
+/** The operations with a URL-encoded body. */
+export const withFields = operationInfos.filter(
+  ({ body }) => body?.contentTypes.includes(fieldsType) === true,
+)
+/** Every operation with a body. An operation that accepts JSON and a form appears twice. */
 export const withBody = [
   ...withJson.map((info) => ({ ...info, form: false })),
   ...withForm.map((info) => ({ ...info, form: true })),
   ...withFields.map((info) => ({ ...info, form: false })),
 ]
 
-/** A request that succeeds, by a new person unless a caller is given. */
-export async function askFor(
+/** Builds a valid request. Default caller: a new user, or the admin for operations with the scope admin. */
+export async function requestFor(
   server: TestServer,
   id: OperationId,
   {
     caller,
-    rank,
-    other,
-    own = false,
+    role,
+    forStatus,
+    withoutProject = false,
     form = false,
-  }: { caller?: Person; rank?: Rank; other?: number; own?: boolean; form?: boolean } = {},
-): Promise<Ask> {
+  }: {
+    caller?: Person
+    role?: ProjectRole
+    forStatus?: number
+    withoutProject?: boolean
+    form?: boolean
+  } = {},
+): Promise<OperationRequest> {
   const fixture: Fixture = fixtures[id]
   const person = caller ?? (operations[id].scopes?.includes('admin') ? server.admin : await server.person())
-  const scene: Scene = { server, caller: person, rank: rank ?? fixture.rank ?? 'owner' }
-  const make = own
-    ? fixture.own!
-    : other !== undefined
-      ? fixture.others![other]
+  const context: FixtureContext = { server, caller: person, role: role ?? fixture.role ?? 'owner' }
+  const build = withoutProject
+    ? fixture.withoutProject!
+    : forStatus !== undefined
+      ? fixture.byStatus![forStatus]
       : form
-        ? (fixture.form ?? fixture.make)
-        : fixture.make
-  return { id, server, caller: person, form, ...(await make(scene)) }
+        ? (fixture.form ?? fixture.build)
+        : fixture.build
+  return { id, server, caller: person, form, ...(await build(context)) }
 }
 
-/** What another server needs to have the same database and files. */
-export function beside({ databaseUrl, services }: TestServer): {
+/** The options that start another server on the same database and files. */
+export function sharedDataOf({ databaseUrl, services }: TestServer): {
   databaseUrl: string
   env: Record<string, string>
 } {
   return { databaseUrl, env: { STORAGE_DIR: services.config.storageDir } }
 }
 
-/** The project whose role and state decide. */
-export function projectOf({ project, params }: Ask): string {
+/** The project whose role and state are checked. */
+export function projectOf({ project, params }: OperationRequest): string {
   return project ?? params!.id
 }
 
-/** An id, or a secret of an address, that is of nothing. What is neither stays. */
-export function nobodys(value: string): string {
+/** Replaces an id or a link token by one that does not exist. Returns other values unchanged. */
+export function toUnknownId(value: string): string {
   if (/^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/.test(value))
     return value.replace(/_.*/, '_01jd6y8m5qe8btc4y5w1r0n3fz')
   return value.length === 43 ? 'A'.repeat(43) : value
 }
 
-/** The same request of what is not there. */
-export function ofNothing(ask: Ask): Ask {
+/** The same request with ids that do not exist. */
+export function withUnknownIds(request: OperationRequest): OperationRequest {
   return {
-    ...ask,
+    ...request,
     params: Object.fromEntries(
-      Object.entries(ask.params ?? {}).map(([name, value]) => [name, nobodys(value)]),
+      Object.entries(request.params ?? {}).map(([name, value]) => [name, toUnknownId(value)]),
     ),
   }
 }
 
-/** A scope that is of no use to the operation. */
-export function otherScope(id: OperationId): Scope {
+/** A scope that the operation does not accept. */
+export function unrelatedScope(id: OperationId): Scope {
   return allScopes.find((scope) => scope !== 'admin' && !operations[id].scopes?.includes(scope))!
 }
 
-/** The body as it goes over the wire, and its Content-Type; undefined for none. */
-export function contentOf({
+/** The encoded body with its Content-Type; undefined without a body. */
+export function encodedBody({
   id,
   body,
   bytes,
   form: asForm,
-}: Ask): { raw: string | Uint8Array<ArrayBuffer>; type: string } | undefined {
+}: OperationRequest): { raw: string | Uint8Array<ArrayBuffer>; type: string } | undefined {
   const { form: info, contentTypes } = (operations[id] as OperationInfo).body ?? {}
   const form = asForm === true || contentTypes?.includes('application/json') !== true ? info : undefined
   if (bytes !== undefined) return { raw: new Uint8Array(bytes), type: contentTypes![0] }
@@ -653,35 +680,35 @@ export function contentOf({
     : { raw: JSON.stringify(body), type: 'application/json' }
 }
 
-export function pathOf({ id, params = {}, query = {} }: Ask): string {
+export function pathOf({ id, params = {}, query = {} }: OperationRequest): string {
   const path = operations[id].path.replace(/\{([^}]+)\}/g, (_, name: string) => params[name])
   const text = new URLSearchParams(query).toString()
   return text === '' ? path : `${path}?${text}`
 }
 
-/** Sends the request as it is, or with another key (null for none), method, headers or body. */
+/** Sends the request, optionally with another key (null for none), headers or body. */
 export async function send(
-  ask: Ask,
-  { key = ask.caller.key, ...init }: Init & { key?: string | null } = {},
+  request: OperationRequest,
+  { key = request.caller.key, ...init }: CallOptions & { key?: string | null } = {},
 ): Promise<Reply> {
-  const content = init.raw === undefined ? contentOf(ask) : undefined
+  const content = init.raw === undefined ? encodedBody(request) : undefined
   const sent = {
     headers: {
-      ...ask.headers,
+      ...request.headers,
       ...(content !== undefined && { 'content-type': content.type }),
       ...init.headers,
     },
     ...(content !== undefined && { raw: content.raw }),
   }
-  return await createClient(ask.server.url, key).call(operations[ask.id].method, pathOf(ask), {
+  return await createClient(request.server.url, key).call(operations[request.id].method, pathOf(request), {
     ...init,
     ...sent,
   })
 }
 
-/** The status of the operation's success. */
-export function successOf(id: OperationId): number {
-  return fixtures[id].success ?? Math.min(...Object.keys(operations[id].replies).map(Number))
+/** The status of a successful answer. */
+export function successStatus(id: OperationId): number {
+  return fixtures[id].successStatus ?? Math.min(...Object.keys(operations[id].replies).map(Number))
 }
 
 async function archive(server: TestServer, id: string): Promise<void> {

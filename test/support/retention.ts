@@ -1,4 +1,4 @@
-// Runs retention in tests: the core tasks unless a test names others.
+// Runs retention in tests. The default tasks are the core tasks.
 import type { Database } from '../../infra/database/database.ts'
 import { runRetention as run, type RetentionRunOptions } from '../../infra/jobs/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'

@@ -1,4 +1,4 @@
-// A running server on a fresh database, and people with keys on it: what every test of the API starts with.
+// Starts a server on a new database and creates users with API keys. Every API test begins here.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,9 +20,9 @@ export interface Person {
   id: string
   email: string
   key: string
-  /** Request by request. */
+  /** The untyped test client, one request per call. */
   client: Client
-  /** The published client, which repeats nothing. */
+  /** The published client, without retries. */
   api: ReturnType<typeof typedClient>
 }
 
@@ -30,14 +30,14 @@ export interface TestServer {
   url: string
   databaseUrl: string
   services: Services
-  /** The secret of an admin's key with all scopes. */
+  /** The API key of an admin, with all scopes. */
   key: string
   admin: Person
-  /** What the server has logged, a line each. */
+  /** The log of the server, one entry per line. */
   logs: string[]
-  /** Every SQL statement sent, in order; cleared by the test that counts. */
+  /** Every SQL statement that was sent, in order. A test that counts them clears the list first. */
   statements: string[]
-  /** A new user with a key of the given scopes (all but admin unless said). */
+  /** Creates a user with an API key. Default scopes: all except admin. */
   person(options?: {
     role?: 'user' | 'admin'
     scopes?: Scope[]
@@ -52,11 +52,11 @@ export interface TestServer {
 export interface TestServerOptions {
   env?: Record<string, string>
   handlers?: Operations
-  /** Another database than a fresh one. */
+  /** Uses this database in place of a new one. */
   databaseUrl?: string
 }
 
-const quiet = {
+const testSettings = {
   PORT: '0',
   LOG_LEVEL: 'info',
   VALIDATE_RESPONSES: 'true',
@@ -71,14 +71,19 @@ const quiet = {
   WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
 }
 
-/** Starts a server on a port of its own; it is closed when the test ends. Every answer is held against the spec. */
+/** Starts a server on a free port and closes it when the test ends. The server validates its responses. */
 export async function startServer(
   t: Pick<Test, 'teardown'>,
   options: TestServerOptions = {},
 ): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(t)).url
   const storageDir = options.env?.STORAGE_DIR ?? mkdtempSync(join(tmpdir(), 'storage-'))
-  const config = readConfig({ ...quiet, DATABASE_URL: databaseUrl, STORAGE_DIR: storageDir, ...options.env })
+  const config = readConfig({
+    ...testSettings,
+    DATABASE_URL: databaseUrl,
+    STORAGE_DIR: storageDir,
+    ...options.env,
+  })
   const logs: string[] = []
   const statements: string[] = []
   const errors: Error[] = []
@@ -113,7 +118,7 @@ export async function startServer(
     await services.close()
     if (options.env?.STORAGE_DIR === undefined) rmSync(storageDir, { recursive: true, force: true })
   }
-  let count = 0
+  let userCount = 0
   const person: TestServer['person'] = async ({
     role = 'user',
     scopes = defaultScopes(role),
@@ -122,7 +127,7 @@ export async function startServer(
     name,
     email,
   } = {}) => {
-    const number = ++count
+    const number = ++userCount
     return await services.database.transaction(async (tx) => {
       const user = await insertUser(tx, {
         email: email ?? `person${number}-${Date.now()}@example.com`,

@@ -6,7 +6,7 @@ import { createCheckout, createCatalog, type Catalog } from './catalog-fixtures.
 import type { Session, Subscription } from './stripe-objects.ts'
 import { startFakeStripe, type FakeStripe } from './stripe.ts'
 import { waitUntil } from './wait.ts'
-import { startWorkingServer, type SendOptions, type WorkingServer } from './working-server.ts'
+import { startWorkingServer, type WebhookWorkerOptions, type WorkingServer } from './working-server.ts'
 
 export interface StripeFixture extends Catalog {
   server: WorkingServer
@@ -47,7 +47,7 @@ const forward = statement<{ id: string }>(
 
 export async function startStripeFixture(
   t: Test,
-  options: SendOptions & { sends?: boolean; env?: Record<string, string> } = {},
+  options: WebhookWorkerOptions & { sends?: boolean; env?: Record<string, string> } = {},
 ): Promise<StripeFixture> {
   const stripe = await startFakeStripe(t)
   const server = await startWorkingServer(t, {

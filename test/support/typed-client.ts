@@ -1,4 +1,4 @@
-// The published client as tests use it: every answer that it gets is held against the spec, events of streams too.
+// The published client for tests. It asserts that every answer and stream event matches the spec.
 import {
   createPlatformClient,
   PlatformError,
@@ -6,32 +6,32 @@ import {
   type PlatformClient,
 } from '../../generated/client/index.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import { holdAgainstSpec, operationAt } from './client.ts'
+import { operationAt, assertMatchesSpec } from './client.ts'
 import { createEventParser, parseEventData } from './event-stream.ts'
 
-/** @param options among them a `fetch` between the client and the server; what it answers is held against the spec too. */
+/** @param options may contain a `fetch`; its answers are asserted too. */
 export function typedClient(url: string, key: string, options: Partial<ClientOptions> = {}): PlatformClient {
-  const send = options.fetch ?? ((request: Request) => fetch(request))
+  const fetchRequest = options.fetch ?? ((request: Request) => fetch(request))
   return createPlatformClient({
     baseUrl: url,
     apiKey: key,
     ...options,
-    fetch: async (request) => await heldAgainstSpec(request, await send(request)),
+    fetch: async (request) => await assertResponseMatchesSpec(request, await fetchRequest(request)),
   })
 }
 
-/** What a call is refused with. @throws when it succeeds, or fails otherwise. */
-export async function refusalOf(call: Promise<unknown>): Promise<PlatformError> {
+/** The error that the call fails with. @throws when it succeeds or fails with another error. */
+export async function apiErrorOf(call: Promise<unknown>): Promise<PlatformError> {
   const outcome = await call.then(
-    (data) => new Error(`it was answered: ${JSON.stringify(data)}`),
+    (data) => new Error(`expected an error, got: ${JSON.stringify(data)}`),
     (error: unknown) => error,
   )
   if (!(outcome instanceof PlatformError)) throw outcome
   return outcome
 }
 
-/** A clock that counts the waits in milliseconds and waits for nothing. */
-export function impatientClock(waits: number[] = []): NonNullable<ClientOptions['clock']> {
+/** A clock that records the requested waits in milliseconds and does not wait. */
+export function instantClock(waits: number[] = []): NonNullable<ClientOptions['clock']> {
   return {
     now: () => Date.now(),
     random: () => 0.5,
@@ -42,22 +42,22 @@ export function impatientClock(waits: number[] = []): NonNullable<ClientOptions[
   }
 }
 
-async function heldAgainstSpec(request: Request, response: Response): Promise<Response> {
+async function assertResponseMatchesSpec(request: Request, response: Response): Promise<Response> {
   const { status, headers } = response
   const id = operationAt(request.method, new URL(request.url).pathname)
   if (id === null)
-    throw new Error(`the client asked for ${request.method} ${request.url}, which is no operation`)
+    throw new Error(`the client asked for ${request.method} ${request.url}, which is not an operation`)
   const { binary, contentType, events } = operations[id].replies[status] ?? {}
   if (events !== undefined) {
-    holdAgainstSpec(id, status, headers, undefined)
-    return new Response(response.body!.pipeThrough(heldEvents(id)), { status, headers })
+    assertMatchesSpec(id, status, headers, undefined)
+    return new Response(response.body!.pipeThrough(eventAssertions(id)), { status, headers })
   }
   if (binary === true) {
-    holdAgainstSpec(id, status, headers, undefined)
+    assertMatchesSpec(id, status, headers, undefined)
     return response
   }
   const text = await response.clone().text()
-  holdAgainstSpec(
+  assertMatchesSpec(
     id,
     status,
     headers,
@@ -66,7 +66,7 @@ async function heldAgainstSpec(request: Request, response: Response): Promise<Re
   return response
 }
 
-function heldEvents(id: OperationId): TransformStream<Uint8Array, Uint8Array> {
+function eventAssertions(id: OperationId): TransformStream<Uint8Array, Uint8Array> {
   const parser = createEventParser()
   return new TransformStream({
     transform(chunk, controller) {

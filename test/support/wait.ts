@@ -1,6 +1,6 @@
-// Waiting for conditions instead of for time, so that a slow machine is only slow.
+// Waits for a condition in place of a fixed time, so that a slow machine does not fail a test.
 
-/** Asks until the answer is true. Throws after a minute, or what is said, which no healthy run comes near. */
+/** Polls until the condition is true. @throws after `milliseconds`, which no healthy run reaches. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   what = 'the condition',

@@ -1,4 +1,4 @@
-// A server that sends its webhooks itself, and what tests of webhooks do again and again on it.
+// A server with a webhook worker in the test's process, and helpers for webhook tests.
 import type { Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import type { Services } from '../../services/services.ts'
@@ -10,33 +10,38 @@ import { startServer, type Person, type TestServer, type TestServerOptions } fro
 import { waitUntil } from './wait.ts'
 
 export interface WorkingServer extends TestServer {
-  /** What went wrong beside the requests. */
+  /** Errors of the workers. */
   errors: Error[]
-  /** Starts another sender on the same database, or this one again; it is stopped at the end of the test. */
-  work(options?: SendOptions): Promise<BackgroundWorkers>
-  /** Stops the sender that was started with the server. */
+  /** Starts another worker on the same database, or restarts this one. It stops when the test ends. */
+  work(options?: WebhookWorkerOptions): Promise<BackgroundWorkers>
+  /** Stops the worker that was started with the server. */
   stopWork(): Promise<void>
 }
 
-export interface SendOptions {
-  /** Milliseconds for each exchange; default 15,000. */
+export interface WebhookWorkerOptions {
+  /** Timeout of one HTTP exchange in milliseconds. Default: 15,000. */
   timeout?: number
   lookup?: Lookup
-  /** Another server's services on the same database; default this one's. */
+  /** The services of another server on the same database. Default: those of this server. */
   services?: Services
-  /** Called for everything that this sender sends. */
+  /** Called before each request of this worker. */
   onSent?: () => void
 }
 
-/** A server, and a sender in this process unless `sends` is false. */
+/** Starts a server and, unless `sends` is false, a webhook worker in this process. */
 export async function startWorkingServer(
   t: Test,
-  { sends = true, timeout, lookup, ...options }: TestServerOptions & SendOptions & { sends?: boolean } = {},
+  {
+    sends = true,
+    timeout,
+    lookup,
+    ...options
+  }: TestServerOptions & WebhookWorkerOptions & { sends?: boolean } = {},
 ): Promise<WorkingServer> {
   const server = await startServer(t, options)
   const errors: Error[] = []
   const work: WorkingServer['work'] = async ({ services = server.services, ...options } = {}) =>
-    await startSending(t, services, errors, options)
+    await startWebhookWorker(t, services, errors, options)
   const first = sends ? await work({ timeout, lookup }) : null
   return {
     ...server,
@@ -48,28 +53,28 @@ export async function startWorkingServer(
   }
 }
 
-async function startSending(
+async function startWebhookWorker(
   t: Test,
   services: Services,
   errors: Error[],
-  { timeout, lookup, onSent = () => {} }: SendOptions,
+  { timeout, lookup, onSent = () => {} }: WebhookWorkerOptions,
 ): Promise<BackgroundWorkers> {
-  const real = createWebhookClient({ allowed: services.config.webhookAllowedNetworks, timeout, lookup })
+  const httpClient = createWebhookClient({ allowed: services.config.webhookAllowedNetworks, timeout, lookup })
   const webhookClient: WebhookClient = {
-    ...real,
+    ...httpClient,
     async post(url, options) {
       onSent()
-      return await real.post(url, options)
+      return await httpClient.post(url, options)
     },
   }
-  // Often, so that what is brought forward is sent at once.
+  // A short polling interval, so that a delivery that becomes due is sent at once.
   const work = await startBackgroundWorkers(
     { ...services, webhookClient },
     { runJobs: true, onError: (error) => errors.push(error), interval: 20 },
   )
   let stopped: Promise<void> | null = null
   const stop = (): Promise<void> => {
-    return (stopped ??= work.stop().then(() => real.close()))
+    return (stopped ??= work.stop().then(() => httpClient.close()))
   }
   t.teardown(stop)
   return { stop }
@@ -81,20 +86,20 @@ export interface Endpoint {
   receiver: Receiver
 }
 
-/** A webhook endpoint of a person's, with a receiver of its own that knows the secret. */
+/** Creates a webhook endpoint of the user and a receiver that knows its secret. */
 export async function makeEndpoint(
   t: Test,
   person: Person,
   body: { event_types?: string[]; url?: string; enabled?: boolean; answer?: Receiver['answer'] } = {},
 ): Promise<Endpoint> {
-  const { answer, ...given } = body
+  const { answer, ...fields } = body
   const receiver = await openReceiver(t, { answer })
   const reply = await person.client.post('/webhooks/endpoints', {
     url: receiver.url,
     event_types: ['*'],
-    ...given,
+    ...fields,
   })
-  if (reply.status !== 201) throw new Error(`no endpoint: ${reply.text}`)
+  if (reply.status !== 201) throw new Error(`the endpoint was not created: ${reply.text}`)
   receiver.secret = reply.body.secret
   return { id: reply.body.id, secret: reply.body.secret, receiver }
 }
@@ -102,7 +107,7 @@ export async function makeEndpoint(
 /** Sends a test event. @returns the delivery. */
 export async function sendTest(person: Person, endpoint: Pick<Endpoint, 'id'>): Promise<any> {
   const reply = await person.client.post(`/webhooks/endpoints/${endpoint.id}/test`)
-  if (reply.status !== 202) throw new Error(`no test: ${reply.text}`)
+  if (reply.status !== 202) throw new Error(`the test event was not sent: ${reply.text}`)
   return reply.body
 }
 
@@ -110,7 +115,7 @@ export async function deliveryNow(person: Person, id: string): Promise<any> {
   return (await person.client.get(`/webhooks/deliveries/${id}`)).body
 }
 
-/** The delivery, once it is as it should be. */
+/** Polls the delivery until the condition is true, and returns it. */
 export async function whenDelivery(
   person: Person,
   id: string,
@@ -122,28 +127,35 @@ export async function whenDelivery(
   return delivery
 }
 
-/** A delivery of a test event that was tried once. */
+/** Sends a test event and returns its delivery after the first attempt. */
 export async function triedOnce(person: Person, endpoint: Pick<Endpoint, 'id'>): Promise<any> {
   const { id } = await sendTest(person, endpoint)
   return await whenDelivery(person, id, ({ attempts }) => attempts.length === 1, 'the first attempt')
 }
 
-const forward = statement<{ id: string }>(
-  `UPDATE pgboss.job SET start_after = now() WHERE name = 'webhook-deliveries' AND state < 'active' AND start_after > now() RETURNING id`,
+const makeDueStatement = statement<{ id: string }>(
+  `UPDATE pgboss.job SET start_after = now()
+   WHERE name = 'webhook-deliveries' AND state < 'active' AND start_after > now() RETURNING id`,
 )
 
-/** Lets the waiting retries be due now. @returns how many there were. */
+/** Makes all scheduled retries due now. @returns their number. */
 export async function bringForward({ services }: TestServer): Promise<number> {
-  return (await services.database.sql(forward, [])).length
+  return (await services.database.sql(makeDueStatement, [])).length
 }
 
-const misfits = statement<{ id: string; status: string; jobs: number }>(`
-  SELECT coalesce(d.id, j.delivery_id) AS id, coalesce(d.status::text, 'gone') AS status, coalesce(j.jobs, 0)::int AS jobs
+const wrongJobsQuery = statement<{ id: string; status: string; jobs: number }>(`
+  SELECT coalesce(d.id, j.delivery_id) AS id, coalesce(d.status::text, 'gone') AS status,
+    coalesce(j.jobs, 0)::int AS jobs
   FROM webhook_deliveries d
-  FULL JOIN (SELECT data->>'delivery_id' AS delivery_id, count(*) AS jobs FROM pgboss.job WHERE name = 'webhook-deliveries' GROUP BY 1) j ON j.delivery_id = d.id
+  FULL JOIN (
+    SELECT data->>'delivery_id' AS delivery_id, count(*) AS jobs FROM pgboss.job
+    WHERE name = 'webhook-deliveries' GROUP BY 1
+  ) j ON j.delivery_id = d.id
   WHERE coalesce(j.jobs, 0) <> CASE WHEN d.status = 'pending' THEN 1 ELSE 0 END`)
 
-/** The deliveries that break the rule: a pending one has exactly one job, any other none. */
+/**
+ * The deliveries that break the rule that a pending delivery has exactly one job and any other delivery none.
+ */
 export async function jobMisfits({ services }: TestServer): Promise<unknown[]> {
-  return await services.database.sql(misfits, [])
+  return await services.database.sql(wrongJobsQuery, [])
 }

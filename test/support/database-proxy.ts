@@ -1,27 +1,30 @@
-// A way to a database that a test can cut: between the two, connections break at once and new ones are refused.
+// A TCP proxy in front of PostgreSQL. While it is cut, connections break and new ones are refused.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
-export interface Wire {
-  /** The database's url by way of the wire. */
+export interface DatabaseProxy {
+  /** The URL of the database through the proxy. */
   url: string
   cut(): Promise<void>
-  mend(): Promise<void>
+  restore(): Promise<void>
 }
 
-export async function createWire(t: Pick<Test, 'teardown'>, databaseUrl: string): Promise<Wire> {
+export async function createDatabaseProxy(
+  t: Pick<Test, 'teardown'>,
+  databaseUrl: string,
+): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
-  const keep = (socket: Socket): void => {
+  const track = (socket: Socket): void => {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
   }
-  const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname)
-    for (const socket of [near, far]) keep(socket)
-    near.pipe(far).pipe(near)
-    near.on('close', () => far.destroy())
-    far.on('close', () => near.destroy())
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    for (const socket of [client, upstream]) track(socket)
+    client.pipe(upstream).pipe(client)
+    client.on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
   })
   const listen = (port: number): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -41,5 +44,5 @@ export async function createWire(t: Pick<Test, 'teardown'>, databaseUrl: string)
   const url = new URL(databaseUrl)
   url.hostname = '127.0.0.1'
   url.port = String(port)
-  return { url: url.href, cut, mend: () => listen(port) }
+  return { url: url.href, cut, restore: () => listen(port) }
 }

@@ -1,21 +1,23 @@
-// Requests byte by byte, for what no client library would send.
+// Sends HTTP requests byte by byte, to test input that no client library would send.
 import { connect } from 'node:net'
 import type { TestServer } from './server.ts'
 
-export interface WireReply {
+export interface RawReply {
   status: number
   headers: Map<string, string[]>
   text: string
   body: any
 }
 
-/** Sends a request line, header lines and a body as they are; the answer is whatever comes until the server closes. */
-export async function sendLines(
+/**
+ * Sends the request line, header lines and body unchanged. The answer is everything until the server closes.
+ */
+export async function sendRaw(
   { url }: TestServer,
   requestLine: string,
   headers: string[] = [],
   body: string | Uint8Array = '',
-): Promise<WireReply> {
+): Promise<RawReply> {
   const { hostname, port } = new URL(url)
   const length =
     Buffer.byteLength(body as string) > 0 && !headers.some((line) => /^content-length:/i.test(line))

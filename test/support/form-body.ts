@@ -1,7 +1,7 @@
-// Forms as the contract tests send them: made of the same body that an operation with JSON would have, the file last.
+// Encodes a JSON-like body as multipart/form-data, with the file last, or as URL-encoded fields.
 import type { FormInfo } from '../../infra/contract/operation.ts'
 
-/** The value of a form's file. */
+/** A file in a form. */
 export interface Attachment {
   filename: string
   type: string
@@ -12,14 +12,17 @@ const boundary = 'the-form-of-the-contract-tests'
 
 export const formType = `multipart/form-data; boundary=${boundary}`
 
-/** The type of what a form without a file sends. */
+/** The Content-Type of a form without a file. */
 export const fieldsType = 'application/x-www-form-urlencoded'
 
 export function fieldsOf(body: Record<string, unknown>): string {
   return new URLSearchParams(body as Record<string, string>).toString()
 }
 
-/** A file that is no attachment is sent as an ordinary field, and what is neither text nor a list of the form's as JSON. */
+/**
+ * Encodes the body as multipart/form-data. A list field becomes one part per item. Other values that are not
+ * strings are sent as JSON, and a file value that is no Attachment is sent as an ordinary field.
+ */
 export function formOf(info: FormInfo, body: Record<string, unknown>): Uint8Array<ArrayBuffer> {
   const { [info.file]: file, ...fields } = body
   const parts: Uint8Array[] = []
