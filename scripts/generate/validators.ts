@@ -236,7 +236,7 @@ function withStableNames(code: string): string {
 
 function asModule(code: string): string {
   return `import { createRequire } from 'node:module'
-import { distinct, formats, joined } from '../services/formats.ts'
+import { distinct, formats, joined } from '../infra/validation/formats.ts'
 
 const require = createRequire(import.meta.url)
 const validators = {}

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 
 const scalar = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
+  readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
 ) as { version: string }
 
 /** Where the page's script is served: the version in its name lets browsers keep it for good. */
