@@ -1,4 +1,4 @@
-// The TypeScript faces of the contract: openapi-typescript's types, and the table and interface of operations on them.
+// Writes the TypeScript side of the contract: openapi-typescript's types, the table of operations and the routes.
 import openapiTS, { astToString } from 'openapi-typescript'
 import type { Operation, Response } from './model.ts'
 import { componentOf, type ValidatorNames } from './schemas.ts'
@@ -14,7 +14,7 @@ export async function emitTypes(document: unknown): Promise<string> {
   return `${banner}/* eslint-disable */\n${astToString(ast)}`
 }
 
-/** The interface that handlers/ has to satisfy and the table that the edge reads. One name a line, one field a line. */
+/** The types that handlers/ must satisfy and the table that app/ reads. One name or field per line. */
 export function emitOperations(operations: Operation[], names: Map<string, ValidatorNames>): string {
   const byTag = tagsOf(operations).map(
     (tag) =>
@@ -27,7 +27,7 @@ export function emitOperations(operations: Operation[], names: Map<string, Valid
   return `${banner}import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { components } from './types.ts'
 
-/** The names of the operations of each tag; a tag is a module of handlers/. */
+/** The operations of each tag; a tag is a module of handlers/. */
 export interface OperationsByTag {
 ${byTag.join('\n')}
 }
@@ -35,44 +35,44 @@ ${byTag.join('\n')}
 export type Tag = keyof OperationsByTag
 export type OperationId = OperationsByTag[Tag]
 
-/** The operations that need no key. */
+/** The operations that need no API key. */
 export type PublicOperationId =${union(
     operations.filter((o) => o.scopes === null),
     '  ',
   )}
 
-/** The operations that are also served to whoever has no key. */
+/** The operations that accept an API key but do not need one. */
 export type KeyOptionalOperationId =${union(
     operations.filter((o) => o.keyOptional),
     '  ',
   )}
 
-/** The operations whose body is, or may be, a form with a file, and the name of the file. */
+/** The operations that accept a form with a file, and the field of the file. */
 export interface FormFiles {${operations
     .filter((o) => o.body?.form)
     .map((o) => `\n  ${o.id}: ${text(o.body!.form!.file)}`)
     .join('')}
 }
 
-/** The operations whose handlers get JSON as the bytes that came. */
+/** The operations whose handlers get the unparsed bytes of the JSON body. */
 export type RawOperationId =${union(
     operations.filter((o) => o.body?.raw),
     '  ',
   )}
 
-/** The operations whose body is bytes and nothing else. */
+/** The operations whose body is raw bytes. */
 export type StreamedOperationId =${union(
     operations.filter((o) => o.body?.streamed && !o.body.form),
     '  ',
   )}
 
-/** The operations that answer 200 with bytes. */
+/** The operations whose 200 response is raw bytes. */
 export type BinaryOperationId =${union(
     operations.filter((o) => o.responses.some((r) => r.status === 200 && r.binary)),
     '  ',
   )}
 
-/** The data of each event of the operations that answer with a stream. */
+/** The data of each event, for the operations that return an event stream. */
 export interface StreamEvents {${streamsOf(operations)}
 }
 
@@ -109,7 +109,7 @@ function streamsOf(operations: Operation[]): string {
 
 const text = (value: string): string => `'${value.replace(/[\\']/g, '\\$&')}'`
 
-/** In an order that no operation changes. */
+/** Sorted, so that the order does not depend on the operations. */
 function tagsOf(operations: Operation[]): string[] {
   return [...new Set(operations.map((o) => o.tag))].sort()
 }
@@ -122,7 +122,10 @@ function fields(row: object, indent: string): string {
   return Object.entries(row)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => {
-      return `${indent}${/^\w+$/.test(key) ? key : text(key)}: ${key === 'replies' ? `{\n${fields(value, `${indent}  `)}\n${indent}}` : JSON.stringify(value)}`
+      const name = /^\w+$/.test(key) ? key : text(key)
+      const isNested = key === 'replies'
+      const nested = isNested ? `{\n${fields(value, `${indent}  `)}\n${indent}}` : JSON.stringify(value)
+      return `${indent}${name}: ${nested}`
     })
     .join(',\n')
 }
@@ -192,7 +195,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
         : undefined,
     idempotent: takes('Idempotency-Key') && !o.ignoresIdempotencyKey,
     handlesIdempotency: o.handlesIdempotency ? true : undefined,
-    // If-Match is held against what the GET of the same path answers.
+    // If-Match is compared with the ETag of the GET on the same path.
     ifMatch: takes('If-Match') ? o.entity : null,
     etag: success.some((r) => r.headers.includes('etag')),
     paged: success.some((r) => r.headers.includes('link')),
@@ -202,7 +205,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
   }
 }
 
-/** A path of the spec in the router's notation: \`{id}\` is a parameter, a colon in the text is a colon. */
+/** A path of the spec in the router's notation: `{id}` becomes `:id`, and a literal colon `::`. */
 export function routerUrl(path: string): string {
   return path.replaceAll(':', '::').replace(/\{([^}]+)\}/g, ':$1')
 }
@@ -212,7 +215,7 @@ export function exportName(tag: string): string {
   return tag.replace(/[-_](.)/g, (_, letter) => letter.toUpperCase())
 }
 
-/** The handlers of all tags as one, and the routes for fastify-openapi-glue: paths and names, all the rest is generated. */
+/** All handlers in one object, and a minimal OpenAPI document for fastify-openapi-glue. */
 export function emitRoutes(operations: Operation[]): string {
   const tags = tagsOf(operations)
   const paths = Map.groupBy(operations, (o) => o.fullPath)
@@ -224,14 +227,14 @@ export function emitRoutes(operations: Operation[]): string {
 import type { OperationId } from './operations.ts'
 import type { Operations } from '../services/handler.ts'
 
-/** Every operation's handler; the compiler names the one that is missing. */
+/** The handlers of all operations. A missing handler is a type error. */
 export const handlers: Operations = {
 ${tags.map((tag) => `  ...${exportName(tag)}`).join(',\n')},
 }
 
 const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
 
-/** What fastify-openapi-glue makes routes of: paths and operationIds, free of schemas and references. */
+/** A minimal document for fastify-openapi-glue: only paths and operationIds. */
 export const skeleton = {
   openapi: '3.1.0',
   info: { title: 'skeleton', version: '1' },

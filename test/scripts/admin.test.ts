@@ -31,7 +31,7 @@ t.test('a command that there is not is said to be none, and nothing is made', as
     t.match({ code, out }, { code: 2, out: '' })
     t.ok(
       err.startsWith(
-        `There is no command \`${args[0]}\`; there are users, keys, create-user, create-key, revoke-key, new-key.\n`,
+        `Unknown command \`${args[0]}\`. The commands are users, keys, create-user, create-key, revoke-key, new-key.\n`,
       ),
       err,
     )
@@ -65,7 +65,8 @@ t.test('an embedded one is told by its folder, and when it was made just now', a
   t.equal(first.code, 0, first.err)
   t.equal(
     first.err,
-    `Database: ${folder}\nIt is new, made by this command. For the database of a server, give the DATA_DIR that the server has.\n`,
+    `Database: ${folder}\nThis command has created the database. ` +
+      "To use the database of a server, set DATA_DIR to the server's value.\n",
   )
   t.match(first.out, /^id +email/)
   t.equal((await admin(['users'], { DATA_DIR: folder })).err, `Database: ${folder}\n`)

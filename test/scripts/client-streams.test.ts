@@ -175,7 +175,7 @@ t.test('a stream of events', async (t) => {
       fetch,
       clock: impatientClock(waits),
       retries: 2,
-    }).streamEvents({ silence: 20 })
+    }).streamEvents({ idleTimeout: 20 })
     await t.rejects(stream.next(), ConnectionError)
     t.equal(opened, 3)
     t.strictSame(waits, [250, 500])
@@ -222,7 +222,7 @@ t.test('an answer that is written', async (t) => {
         }).streamChat({ body: { message: 'Hi' } }))
           seen.push(event)
       },
-      { name: 'ConnectionError', message: 'The stream broke off before its last event.' },
+      { name: 'ConnectionError', message: 'The connection was lost before the stream ended.' },
     )
     t.strictSame(seen, ['message.created'])
     t.equal(opened, 1)

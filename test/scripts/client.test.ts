@@ -197,7 +197,7 @@ t.test('without a word of the server the waits grow, and are as random as they c
   })
   const error = (await patient.getProfile().catch((it: unknown) => it)) as Error
   t.ok(error instanceof ConnectionError)
-  t.match(error.message, /GET \/v1\/user\/profile has no answer: connect ECONNREFUSED/)
+  t.match(error.message, /GET \/v1\/user\/profile has no response: connect ECONNREFUSED/)
   t.equal((error.cause as Error).message, 'fetch failed')
   t.equal(sent.length, 7)
   t.strictSame(waits, [0, 999, 1000, 2000, 4000, 4000])

@@ -16,7 +16,7 @@ t.test('an operation is a line of the table and a method with its type', async (
     path: '/things',
     prefix: '/v1',
     answer: 'json',
-    keyed: true,
+    idempotent: true,
   })
   t.match(operations.listThings, { method: 'GET', list: 'pages' })
   t.match(operations.watchThings, { answer: 'events' })

@@ -1,4 +1,4 @@
-// Every kind of mistake in the spec is reported at its file, line and column, and stops the generation.
+// The generator reports every kind of error in the spec with file, line and column, and writes nothing.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,10 +9,10 @@ const root = join(import.meta.dirname, '../..')
 const miniSpec = join(root, 'test/support/mini-spec')
 
 interface Mistake {
-  /** What the spec says and what it says instead. */
+  /** Replaces text of the mini spec. */
   file?: string
   change: [from: string | RegExp, to: string]
-  /** A part of the message, and of the line that it points at. */
+  /** Matches the message. `at` is part of the reported line. */
   says: RegExp
   at: string
 }
@@ -97,7 +97,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'alternative security schemes': {
     change: ['[{ apiKey: [things:read] }]', '[{ apiKey: [things:read] }, { apiKey: [things:write] }]'],
-    says: /one security scheme/,
+    says: /only one security scheme/,
     at: 'things:write] }]',
   },
   'no security': {
@@ -137,7 +137,7 @@ const mistakes: Record<string, Mistake> = {
   'a response for a range of statuses': { change: ["'201':", '2XX:'], says: /three digits/, at: '2XX' },
   'no response of success': {
     change: ["'201':", "'404':"],
-    says: /at least one response that is a success/,
+    says: /at least one success response/,
     at: 'responses:',
   },
   'a response of two media types': {
@@ -161,7 +161,7 @@ const mistakes: Record<string, Mistake> = {
       "        content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
       "        x-raw: true\n        content: { application/x-www-form-urlencoded: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
     ],
-    says: /x-raw is for a body that is application\/json/,
+    says: /x-raw requires a body that is only application\/json/,
     at: 'requestBody:',
   },
   'a form with a number': {
@@ -169,7 +169,7 @@ const mistakes: Record<string, Mistake> = {
       "        content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
       '        content: { application/x-www-form-urlencoded: { schema: { type: object, additionalProperties: false, properties: { size: { type: integer } } } } }',
     ],
-    says: /the field `size` of a form is text/,
+    says: /the form field `size` must be a string/,
     at: 'requestBody:',
   },
   'text that is no YAML': {
@@ -255,7 +255,7 @@ const mistakes: Record<string, Mistake> = {
       'schema: { type: integer, default: 20 }',
       'schema: { type: object, additionalProperties: { type: string } }',
     ],
-    says: /an object is not supported/,
+    says: /must not be an object/,
     at: 'type: object',
   },
   'a POST without IdempotencyKey': {
@@ -278,7 +278,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'IfNoneMatch without an ETag': {
     change: ["          headers:\n            ETag: { $ref: '#/components/headers/ETag' }\n", ''],
-    says: /go together/,
+    says: /requires the header ETag/,
     at: 'get:',
   },
   'a list without `page`': {
@@ -298,7 +298,7 @@ const mistakes: Record<string, Mistake> = {
   },
   '`required` that names no property': {
     change: ['required: [id, name]', 'required: [id, nome]'],
-    says: /`nome`, which is no property/,
+    says: /`nome`, which is not a property/,
     at: 'required: [id, nome]',
   },
   'a pattern that does not compile': {
@@ -308,12 +308,12 @@ const mistakes: Record<string, Mistake> = {
   },
   'words for a pattern that is not there': {
     change: ["pattern: '^t[0-9]+$'", 'x-pattern-says: a t and digits'],
-    says: /stands beside a `pattern`/,
+    says: /requires a `pattern`/,
     at: 'x-pattern-says',
   },
   'words for a pattern that are none': {
     change: ["pattern: '^t[0-9]+$'", "pattern: '^t[0-9]+$', x-pattern-says: 5"],
-    says: /text that follows "must be"/,
+    says: /text that completes "must be"/,
     at: 'x-pattern-says',
   },
   'an unknown format': {
@@ -380,7 +380,7 @@ const mistakes: Record<string, Mistake> = {
   'a role for what is in no project': {
     file: 'openapi.yaml',
     change: ['{ audience: user, scope', '{ audience: user, role: admin, scope'],
-    says: /`role` is for events of a project/,
+    says: /`role` is allowed only with `project`/,
     at: 'role: admin',
   },
   'an event whose object does not have its project': {
@@ -418,17 +418,17 @@ const mistakes: Record<string, Mistake> = {
       "              x-stream-events:\n                message: { $ref: '#/components/schemas/Event' }\n",
       '',
     ],
-    says: /go together/,
+    says: /requires `x-stream-events`/,
     at: 'text/event-stream',
   },
   'events of what is no stream': {
     change: ['text/event-stream:', 'application/json:'],
-    says: /go together/,
+    says: /requires `x-stream-events`/,
     at: 'application/json:',
   },
   'an event of a stream that has no schema of its own': {
     change: ["message: { $ref: '#/components/schemas/Event' }", 'message: { type: string }'],
-    says: /the data of `message` refers/,
+    says: /the data of `message` must be a \$ref/,
     at: 'message: {',
   },
   'an extension that is misspelt': {
@@ -485,27 +485,27 @@ const mistakes: Record<string, Mistake> = {
   },
   'a default that is none of the choices': {
     change: ['enum: [asc, desc], default: asc', 'enum: [asc, desc], default: up'],
-    says: /the default "up" breaks/,
+    says: /the default "up" is invalid/,
     at: 'default: up',
   },
   'a default of another type': {
     change: ['type: integer, default: 20', "type: integer, default: 'twenty'"],
-    says: /the default "twenty" breaks/,
+    says: /the default "twenty" is invalid/,
     at: "'twenty'",
   },
   'a default below the minimum': {
     change: ['minimum: 1, default: 1', 'minimum: 1, default: 0'],
-    says: /the default 0 breaks/,
+    says: /the default 0 is invalid/,
     at: 'default: 0',
   },
   'a minimum above the maximum': {
     change: ['minimum: 1, default: 1', 'minimum: 10, maximum: 5'],
-    says: /`minimum` of 10 and a `maximum` of 5/,
+    says: /`minimum` 10 is greater than `maximum` 5/,
     at: 'minimum: 10',
   },
   'more characters at least than at most': {
     change: ['minLength: 1', 'minLength: 10\n      maxLength: 5'],
-    says: /`minLength` of 10/,
+    says: /`minLength` 10/,
     at: 'minLength: 10',
   },
   'a length below zero': {
@@ -515,12 +515,12 @@ const mistakes: Record<string, Mistake> = {
   },
   'a constant that is none of the choices': {
     change: ['enum: [name], default: name', 'const: size, enum: [name]'],
-    says: /`const` is none of `enum`/,
+    says: /`const` is not in `enum`/,
     at: 'const: size',
   },
   'an array of nothing said': {
     change: ["type: array, items: { $ref: '#/components/schemas/Thing' }", 'type: array'],
-    says: /an array says in `items`/,
+    says: /an array must have `items`/,
     at: 'type: array',
   },
   'a keyword beside a reference that there is none of': {
@@ -528,7 +528,7 @@ const mistakes: Record<string, Mistake> = {
       "name: { $ref: '#/components/schemas/Name' }",
       "name: { $ref: '#/components/schemas/Name', maxlength: 3 }",
     ],
-    says: /`maxlength` is no keyword of a schema/,
+    says: /`maxlength` is not a schema keyword/,
     at: 'maxlength',
   },
   'a keyword beside a reference with a value of another kind': {
@@ -546,7 +546,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'a number without end': {
     change: ['minimum: 1, default: 1', 'minimum: -.inf, default: 1'],
-    says: /`minimum` is no number of JSON/,
+    says: /`minimum` must be a finite number/,
     at: 'minimum',
   },
   'a response of no media type': {
@@ -568,13 +568,13 @@ const mistakes: Record<string, Mistake> = {
   'a success that is implied': {
     file: 'openapi.yaml',
     change: ["every: { '400'", "every: { '200'"],
-    says: /`200`: what is implied are 304 and errors/,
+    says: /`200`: an implied response must be 304 or an error/,
     at: "'200'",
   },
   'a path without its slash': {
     file: 'openapi.yaml',
     change: ['  /merged:', '  x-merged:'],
-    says: /`x-merged`: a path begins with `\/`/,
+    says: /`x-merged`: a path must start with `\/`/,
     at: 'x-merged',
   },
   'a reference that is no URI': {
@@ -582,7 +582,7 @@ const mistakes: Record<string, Mistake> = {
       "type: array, items: { $ref: '#/components/schemas/Thing' }",
       "type: array, items: { $ref: '#/components/schemas/Thing%' }",
     ],
-    says: /`#\/components\/schemas\/Thing%` is no URI/,
+    says: /`#\/components\/schemas\/Thing%` is not a valid URI/,
     at: "$ref: '#/components/schemas/Thing%'",
   },
   'a reference to itself': {
@@ -590,7 +590,7 @@ const mistakes: Record<string, Mistake> = {
       'Name:\n      type: string\n',
       "Name:\n      $ref: '#/components/schemas/Name'\n      type: string\n",
     ],
-    says: /leads to itself/,
+    says: /refers to itself/,
     at: "$ref: '#/components/schemas/Name'",
   },
   'a schema that has to hold itself': {
@@ -598,17 +598,17 @@ const mistakes: Record<string, Mistake> = {
       "ThingCreate:\n      type: object\n      additionalProperties: false\n      required: [name]\n      properties:\n        name: { $ref: '#/components/schemas/Name' }",
       "ThingCreate:\n      type: object\n      additionalProperties: false\n      required: [name]\n      properties:\n        name: { $ref: '#/components/schemas/ThingCreate' }",
     ],
-    says: /has to hold itself/,
+    says: /requires itself/,
     at: 'ThingCreate:',
   },
   'scopes that are no list': {
     change: ['[{ apiKey: [things:read] }]', '[{ apiKey: things:read }]'],
-    says: /the scopes of `apiKey` are a list/,
+    says: /the scopes of `apiKey` must be a list/,
     at: 'apiKey: things:read',
   },
   'security that is no list': {
     change: ['[{ apiKey: [things:read] }]', '{ apiKey: [things:read] }'],
-    says: /`security` is a list/,
+    says: /`security` must be a list/,
     at: '{ apiKey: [things:read] }',
   },
   'security misspelt': {
@@ -718,7 +718,7 @@ async function problemsOf(folder: string): Promise<Problem[]> {
   }
 }
 
-t.test('the spec of these tests has no mistake', async (t) => {
+t.test('the mini spec has no error', async (t) => {
   t.strictSame(await problemsOf(miniSpec), [])
 })
 
@@ -731,12 +731,12 @@ for (const [
     at,
   },
 ] of Object.entries(mistakes)) {
-  t.test(`${name} is reported where it stands`, async (t) => {
+  t.test(`${name} is reported at its place`, async (t) => {
     const folder = join(t.testdir(), 'spec')
     await cp(miniSpec, folder, { recursive: true })
     const before = await readFile(join(folder, file), 'utf8')
     const after = before.replace(from, () => to)
-    t.not(after, before, 'the mistake is made')
+    t.not(after, before, 'the text is replaced')
     await writeFile(join(folder, file), after)
     const problems = await problemsOf(folder)
     const found = await Promise.all(
@@ -754,28 +754,31 @@ for (const [
   })
 }
 
-t.test('with a mistake the command writes nothing, prints no stack and fails', async (t) => {
-  const folder = t.testdir()
-  await cp(miniSpec, join(folder, 'spec'), { recursive: true })
-  await mkdir(join(folder, 'out'))
-  const file = join(folder, 'spec/things.yaml')
-  await writeFile(file, (await readFile(file, 'utf8')).replace('things:read', 'things:look'))
-  const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((done) => {
-    execFile(
-      process.execPath,
-      [
-        join(root, 'scripts/generate/main.ts'),
-        '--spec',
-        join(folder, 'spec/openapi.yaml'),
-        '--out',
-        join(folder, 'out'),
-      ],
-      (error, _stdout, stderr) => done({ code: error?.code, stderr }),
-    )
-  })
-  t.equal(code, 1)
-  t.match(stderr, /^spec\/things\.yaml:7:\d+ unknown scope/)
-  t.match(stderr, /1 problem in the spec; nothing was written\./)
-  t.notMatch(stderr, /\n\s+at /)
-  t.strictSame(await readdir(join(folder, 'out')), [])
-})
+t.test(
+  'a spec with an error makes the command exit with 1, without output files or a stack trace',
+  async (t) => {
+    const folder = t.testdir()
+    await cp(miniSpec, join(folder, 'spec'), { recursive: true })
+    await mkdir(join(folder, 'out'))
+    const file = join(folder, 'spec/things.yaml')
+    await writeFile(file, (await readFile(file, 'utf8')).replace('things:read', 'things:look'))
+    const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((done) => {
+      execFile(
+        process.execPath,
+        [
+          join(root, 'scripts/generate/main.ts'),
+          '--spec',
+          join(folder, 'spec/openapi.yaml'),
+          '--out',
+          join(folder, 'out'),
+        ],
+        (error, _stdout, stderr) => done({ code: error?.code, stderr }),
+      )
+    })
+    t.equal(code, 1)
+    t.match(stderr, /^spec\/things\.yaml:7:\d+ unknown scope/)
+    t.match(stderr, /1 problem in the spec; nothing was written\./)
+    t.notMatch(stderr, /\n\s+at /)
+    t.strictSame(await readdir(join(folder, 'out')), [])
+  },
+)

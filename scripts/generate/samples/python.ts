@@ -1,4 +1,4 @@
-// An operation called from Python with requests (https://requests.readthedocs.io), which streams what is long and closes what it opened.
+// Samples for Python with requests (https://requests.readthedocs.io).
 import { fieldsOf, type Call } from './call.ts'
 
 type Json = any
@@ -15,16 +15,7 @@ export function python(call: Call): string {
   const streams = receives === 'events' || receives === 'bytes'
   const rows = [
     `os.environ['PLATFORM_URL'] + ${literal(address)},`,
-    ...(Object.keys(sent).length === 0
-      ? []
-      : [
-          `headers={${Object.entries(sent)
-            .map(
-              ([name, value]) =>
-                `${literal(name)}: ${name === 'Authorization' ? "'Bearer ' + os.environ['PLATFORM_API_KEY']" : literal(String(value))}`,
-            )
-            .join(', ')}},`,
-        ]),
+    ...(Object.keys(sent).length === 0 ? [] : [`headers={${headersOf(sent)}},`]),
     ...(sends === 'json' ? [`json=${literal(body!.value, indent)},`] : []),
     ...(sends === 'fields' ? [`data=${literal(body!.value, indent)},`] : []),
     ...(sends === 'form' ? [...dataOf(call), `files={${literal(operation.body!.form!.file)}: file},`] : []),
@@ -44,6 +35,13 @@ export function python(call: Call): string {
       ? [`with open(${literal(file)}, 'rb') as file:`, ...within(lines, indent)]
       : lines
   return ['import os', 'import requests', '', ...opened].join('\n')
+}
+
+function headersOf(sent: Record<string, string | number>): string {
+  const bearer = "'Bearer ' + os.environ['PLATFORM_API_KEY']"
+  return Object.entries(sent)
+    .map(([name, value]) => `${literal(name)}: ${name === 'Authorization' ? bearer : literal(String(value))}`)
+    .join(', ')
 }
 
 function dataOf(call: Call): string[] {
@@ -73,7 +71,7 @@ function within(lines: string[], by: string): string[] {
   return lines.flatMap((line) => line.split('\n')).map((line) => (line === '' ? '' : by + line))
 }
 
-/** The value as Python writes it, over several lines where it is long. */
+/** The value as a Python literal, on several lines if it is long. */
 function literal(value: Json, by = ''): string {
   if (value === null) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
