@@ -1,5 +1,5 @@
-// Creates the client's methods from the table of operations. Each sends its request through openapi-fetch with
-// the API key, an Idempotency-Key if the operation accepts one, and retries.
+// Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
+// with the API key, an Idempotency-Key if the operation accepts one, and retries.
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch'
 import { systemClock, type Clock } from './clock.ts'
 import { startDeadline } from './deadline.ts'
@@ -20,8 +20,8 @@ export interface ClientOptions {
   /** Retries per call, if a second attempt has no second effect. Default 3. */
   retries?: number
   /**
-   * The time limit of a call in milliseconds, including all retries; for streams and downloads, until the response
-   * headers. Default 120,000, and none for uploads. null: no limit.
+   * The time limit of a call in milliseconds, including all retries; for streams and downloads, until the
+   * response headers. Default 120,000, and none for uploads. null: no limit.
    */
   timeout?: number | null
   /** The User-Agent header. Browsers send their own. */

@@ -27,7 +27,10 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Exponential backoff with full jitter: up to 0.5 s after the first failure, doubled each time, at most 8 s. */
+/**
+ * Exponential backoff with full jitter: up to 0.5 s after the first failure, doubled each time, at most 8
+ * s.
+ */
 export function backOff(failures: number, clock: Clock): number {
   return clock.random() * Math.min(8000, 500 * 2 ** failures)
 }

@@ -47,7 +47,10 @@ export class DeadlineError extends Error {
   override name = 'DeadlineError'
 }
 
-/** Retry-After in seconds (RFC 9110, 10.2.3: seconds or a date); `now` in milliseconds. null without the header. */
+/**
+ * Retry-After in seconds (RFC 9110, 10.2.3: seconds or a date); `now` in milliseconds. null without the
+ * header.
+ */
 export function secondsToWait(response: Response, now: number): number | null {
   const value = response.headers.get('retry-after')
   if (value === null) return null

@@ -126,7 +126,10 @@ async function* messagesOf(
   }
 }
 
-/** @throws TypeError, as for a broken connection, after the idle time-out; the signal's reason when it is aborted. */
+/**
+ * @throws TypeError, as for a broken connection, after the idle time-out; the signal's reason when it is
+ * aborted.
+ */
 async function readWithin(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   idleTimeout: number,

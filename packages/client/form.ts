@@ -1,5 +1,5 @@
-// Encodes a form with a file as one Blob (RFC 7578). The length is known, the file is read only when it is sent,
-// and the Blob can be sent again. Names are escaped as in
+// Encodes a form with a file as one Blob (RFC 7578). The length is known, the file is read only when it is
+// sent, and the Blob can be sent again. Names are escaped as in
 // https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data.
 
 export interface FormShape {

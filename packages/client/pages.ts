@@ -1,5 +1,6 @@
-// Iterates over lists. A page is requested when the previous one has been read. In lists by page number, items may
-// appear twice or not at all if the list changes in between; lists with the cursor `after` are complete.
+// Iterates over lists. A page is requested when the previous one has been read. In lists by page number,
+// items may appear twice or not at all if the list changes in between; lists with the cursor `after` are
+// complete.
 
 export interface ListInput {
   query?: Record<string, any>

@@ -1,5 +1,6 @@
-// Sends a body and reports its progress. Node, Deno and workers send a stream and count its bytes. Browsers do not
-// support request streams over HTTP/1.1, so there it is an XMLHttpRequest, even if `fetch` was replaced.
+// Sends a body and reports its progress. Node, Deno and workers send a stream and count its bytes. Browsers
+// do not support request streams over HTTP/1.1, so there it is an XMLHttpRequest, even if `fetch` was
+// replaced.
 import type { Transport } from './retry.ts'
 
 export interface Progress {

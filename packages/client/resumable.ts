@@ -1,5 +1,5 @@
-// Resumable uploads (tus 1.0.0). After a network error, or in a later run that knows the upload's id, the client
-// asks the server for the offset and continues from there.
+// Resumable uploads (tus 1.0.0). After a network error, or in a later run that knows the upload's id, the
+// client asks the server for the offset and continues from there.
 import { backOff, type Clock } from './clock.ts'
 import { ConnectionError, PlatformError } from './error.ts'
 import type { Progress } from './progress.ts'

@@ -1,5 +1,6 @@
-// Retries after network errors and temporary failures, if a second attempt has no second effect: GET, HEAD, OPTIONS,
-// PUT, DELETE, and any request with an Idempotency-Key. A body that can be read only once is not retried.
+// Retries after network errors and temporary failures, if a second attempt has no second effect: GET, HEAD,
+// OPTIONS, PUT, DELETE, and any request with an Idempotency-Key. A body that can be read only once is not
+// retried.
 import { backOff, type Clock } from './clock.ts'
 import { ConnectionError, secondsToWait } from './error.ts'
 
@@ -48,7 +49,7 @@ const maybeExecuted = new Set([502, 504])
 const maxWaitSeconds = 120
 
 /**
- * @throws ConnectionError if the last attempt has no response, and the reason of the request's signal if it is aborted.
+ * @throws ConnectionError if the last attempt has no response; the signal's reason if the request is aborted.
  */
 export async function sendWithRetries(request: Request, options: RetryOptions): Promise<Response> {
   const { clock, retries, until, transport, readBody } = options

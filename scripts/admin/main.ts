@@ -1,5 +1,5 @@
-// `npm run admin -- COMMAND`: administration without an API key, directly on the database of DATABASE_URL or the
-// embedded one. The server may be running or not.
+// `npm run admin -- COMMAND`: administration without an API key, directly on the database of DATABASE_URL
+// or the embedded one. The server may be running or not.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'

@@ -1,5 +1,6 @@
-// What a chat costs between the client and the server of models: how much later the first token comes and the answer is whole
-// than from that server itself, and the CPU of this server for a token, of many streams at once.
+// What a chat costs between the client and the server of models: how much later the first token comes and
+// the answer is whole than from that server itself, and the CPU of this server for a token, of many streams
+// at once.
 import { join } from 'node:path'
 import { openUpstream } from './model-server.ts'
 import { serve } from './http.ts'

@@ -1,5 +1,6 @@
-// What a large contract costs: seconds of CPU to generate from it, and to start the server with it. The larger ones are
-// the real one with copies of its largest area; they are served by a copy of this project with handlers that do nothing.
+// What a large contract costs: seconds of CPU to generate from it, and to start the server with it. The
+// larger ones are the real one with copies of its largest area; they are served by a copy of this project
+// with handlers that do nothing.
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -86,7 +87,10 @@ export async function copyProject(folder: string): Promise<void> {
   writeFileSync(join(folder, 'boot.ts'), bootSource(folder))
 }
 
-/** Loads the parts of the validation one by one, saying what each takes, and then starts the server as `npm start` does. */
+/**
+ * Loads the parts of the validation one by one, saying what each takes, and then starts the server as `npm
+ * start` does.
+ */
 function bootSource(folder: string): string {
   const load = (name: string): string =>
     `await loading(${JSON.stringify(pathToFileURL(join(folder, 'generated', name)).href)})`
@@ -113,7 +117,10 @@ async function boot(stage: Stage, folder: string, url: string): Promise<{ boot: 
   return { boot: cpu, parts: parts.map(Number) }
 }
 
-/** Loading compiles little; this calls every one of the functions once, as the first request to each operation would. */
+/**
+ * Loading compiles little; this calls every one of the functions once, as the first request to each
+ * operation would.
+ */
 async function usingAll(stage: Stage, folder: string): Promise<number> {
   writeFileSync(
     join(folder, 'use.ts'),

@@ -1,5 +1,5 @@
-// Preloaded into every process that is measured: says on request, and as the process ends, how much CPU it has used; and
-// ends it when the bench is gone.
+// Preloaded into every process that is measured: says on request, and as the process ends, how much CPU it
+// has used; and ends it when the bench is gone.
 const used = (): number => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6

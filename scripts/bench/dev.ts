@@ -1,5 +1,6 @@
-// What a save costs under `npm run dev`: seconds of CPU of all its processes, and of PostgreSQL, from the save to the first answer
-// of the server that was started for it. TypeScript, which no server waits for, is left out.
+// What a save costs under `npm run dev`: seconds of CPU of all its processes, and of PostgreSQL, from the
+// save to the first answer of the server that was started for it. TypeScript, which no server waits for, is
+// left out.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

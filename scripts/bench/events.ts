@@ -1,5 +1,5 @@
-// What an event costs: the write that leaves it, as a multiple of the same write that leaves none; and its delivery, from a
-// full queue to a receiver on this machine.
+// What an event costs: the write that leaves it, as a multiple of the same write that leaves none; and its
+// delivery, from a full queue to a receiver on this machine.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// What the first page of a caller's projects, with its exact total, costs as the caller's projects grow: two databases on
-// one PostgreSQL, a server on each, asked in turns by one connection.
+// What the first page of a caller's projects, with its exact total, costs as the caller's projects grow:
+// two databases on one PostgreSQL, a server on each, asked in turns by one connection.
 import { join } from 'node:path'
 import { serve } from './http.ts'
 import { openLoad } from './load.ts'

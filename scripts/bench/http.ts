@@ -1,5 +1,6 @@
-// Requests per second of CPU: this server as it ships, and the same three operations written with other means, all on
-// one database. Rounds are short and take turns, and each server's best one counts, since the machine is never quiet.
+// Requests per second of CPU: this server as it ships, and the same three operations written with other
+// means, all on one database. Rounds are short and take turns, and each server's best one counts, since the
+// machine is never quiet.
 import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { addPeople, addProjects, createDatabase, type Person } from './population.ts'

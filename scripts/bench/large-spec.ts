@@ -1,5 +1,6 @@
-// A spec of as many operations as a test asks for: the real one, and copies of one of its areas under other names, with
-// schemas of their own, so that nothing is cheaper than it would be for operations written by hand; or less than the real one.
+// A spec of as many operations as a test asks for: the real one, and copies of one of its areas under other
+// names, with schemas of their own, so that nothing is cheaper than it would be for operations written by
+// hand; or less than the real one.
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
@@ -7,10 +8,16 @@ import { methods } from '../generate/methods.ts'
 
 const specFolder = join(import.meta.dirname, '../../spec')
 
-/** The areas that the others do without, in the order in which they are left out where fewer operations are wanted. */
+/**
+ * The areas that the others do without, in the order in which they are left out where fewer operations are
+ * wanted.
+ */
 const optional = ['payments.yaml', 'ai.yaml', 'events.yaml']
 
-/** Writes into `folder`; answers the root document and how many operations it has: `operations`, or a few more; with `fewer`, which leaves areas out, or a few less. */
+/**
+ * Writes into `folder`; answers the root document and how many operations it has: `operations`, or a few
+ * more; with `fewer`, which leaves areas out, or a few less.
+ */
 export async function writeLargeSpec(
   folder: string,
   operations: number,

@@ -1,5 +1,6 @@
-// Load over loopback: a number of connections, each sending its next request when the last one is answered. It speaks
-// plain HTTP/1.1 on sockets, so that it takes little from the machine that it shares with the servers.
+// Load over loopback: a number of connections, each sending its next request when the last one is answered.
+// It speaks plain HTTP/1.1 on sockets, so that it takes little from the machine that it shares with the
+// servers.
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 
@@ -20,7 +21,10 @@ export interface LoadOptions {
 }
 
 export interface Load {
-  /** Sends requests for so many seconds, or so many of them, whichever is first. @returns how many were answered. */
+  /**
+   * Sends requests for so many seconds, or so many of them, whichever is first. @returns how many were
+   * answered.
+   */
   fire(limit: { seconds: number; requests: number }): Promise<number>
   close(): void
 }

@@ -1,5 +1,5 @@
-// Databases with people and their projects, however many: written in SQL as the triggers would have left them, since a
-// million creations through the API would take longer than the bench.
+// Databases with people and their projects, however many: written in SQL as the triggers would have left
+// them, since a million creations through the API would take longer than the bench.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { openDatabase } from '../../infra/database/database.ts'
@@ -54,7 +54,9 @@ export async function addPeople(url: string, names: string[]): Promise<Person[]>
   }
 }
 
-/** Gives a person who has none this many projects, a millisecond apart. @returns the ids of the newest ones. */
+/**
+ * Gives a person who has none this many projects, a millisecond apart. @returns the ids of the newest ones.
+ */
 export async function addProjects(
   url: string,
   dataDir: string,
@@ -128,7 +130,9 @@ async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Cli
   return client
 }
 
-/** SQL for a TypeID of the millisecond `ms`: ten characters of time, then what a new id happens to end with. */
+/**
+ * SQL for a TypeID of the millisecond `ms`: ten characters of time, then what a new id happens to end with.
+ */
 function idOf(prefix: 'prj' | 'file'): string {
   const time = Array.from(
     { length: 10 },

@@ -1,5 +1,5 @@
-// What a run of the bench stands on: a temporary folder, a throw-away PostgreSQL and the processes that are measured.
-// All of it is gone when the run ends, however it ends.
+// What a run of the bench stands on: a temporary folder, a throw-away PostgreSQL and the processes that are
+// measured. All of it is gone when the run ends, however it ends.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -129,7 +129,8 @@ function ask(child: ChildProcess): Promise<number> {
 export function postgresCpu(dataDir: string): number {
   try {
     const postmaster = readFileSync(join(clusterFolder(dataDir), 'postmaster.pid'), 'utf8').split('\n')[0]
-    // The fields after the name in brackets: [1] parent, [11] and [12] own time, [13] and [14] of children that ended.
+    // The fields after the name in brackets: [1] parent, [11] and [12] own time, [13] and [14] of children
+    // that ended.
     const fields = (pid: string): string[] =>
       readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /s, '')

@@ -1,5 +1,6 @@
-// A cold start, from the start of the process to its first 200: this server, with its database there and migrated, beside
-// Express with express-openapi-validator and Fastify with glue's own validation, neither with a database, on the same contract.
+// A cold start, from the start of the process to its first 200: this server, with its database there and
+// migrated, beside Express with express-openapi-validator and Fastify with glue's own validation, neither
+// with a database, on the same contract.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeLargeSpec } from './large-spec.ts'

@@ -1,5 +1,5 @@
-// What a file costs: its way up and down beside a Fastify by hand that only writes and hashes; and a list of files as they
-// become many.
+// What a file costs: its way up and down beside a Fastify by hand that only writes and hashes; and a list
+// of files as they become many.
 import { mkdirSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'

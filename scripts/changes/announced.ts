@@ -1,4 +1,5 @@
-// Recognizes announced breaking changes: an element that was deprecated with a sunset date may change after it.
+// Recognizes announced breaking changes: an element that was deprecated with a sunset date may change after
+// it.
 import { nodeAt, type Change } from './change.ts'
 
 type Json = any

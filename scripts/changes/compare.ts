@@ -101,7 +101,8 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
     report(
       'safe',
       'rate-limit-changed',
-      `rate limit changed from ${was['x-rate-limit'] ?? 'the default'} to ${is['x-rate-limit'] ?? 'the default'}`,
+      `rate limit changed from ${was['x-rate-limit'] ?? 'the default'} ` +
+        `to ${is['x-rate-limit'] ?? 'the default'}`,
       place,
     )
   compareTexts(report, before, after, ['summary', 'description', 'tags', 'externalDocs'])

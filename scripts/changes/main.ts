@@ -1,5 +1,6 @@
-// `npm run changes -- <git ref>`: lists the changes of the contract since a git ref or the last release, as breaking,
-// safe or documentation only, each with its rule and place. Fails on a breaking change that was not announced.
+// `npm run changes -- <git ref>`: lists the changes of the contract since a git ref or the last release, as
+// breaking, safe or documentation only, each with its rule and place. Fails on a breaking change that was
+// not announced.
 //   --json      prints JSON
 //   --breaking  lists only breaking changes
 import { execFileSync } from 'node:child_process'
@@ -19,7 +20,9 @@ export interface LocatedChange extends Change {
   announced: string | null
 }
 
-/** The changes of the contract since the git ref. Throws if git does not know the ref or it has no contract. */
+/**
+ * The changes of the contract since the git ref. Throws if git does not know the ref or it has no contract.
+ */
 export function changesSince(folder: string, ref: string, today = new Date()): LocatedChange[] {
   const before = JSON.parse(show(folder, ref, 'generated/openapi.json')!)
   const after = JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'))
@@ -69,7 +72,8 @@ function report(changes: LocatedChange[], { ref, name }: Release, onlyBreaking: 
       if (own.length === 0) return []
       const lines = own.map(
         ({ subject, message, rule, file, line, place, announced }) =>
-          `  ${file}:${line}${place.side === 'before' ? ` at ${ref}` : ''}  ${subject}: ${message} (${rule})` +
+          `  ${file}:${line}${place.side === 'before' ? ` at ${ref}` : ''}  ` +
+          `${subject}: ${message} (${rule})` +
           (announced === null ? '' : ` [${announced}]`),
       )
       return [`${headings[weight]}: ${own.length}`, ...lines, '']
@@ -101,7 +105,8 @@ if (import.meta.main) {
     if (unannounced.length > 0) {
       if (!values.json)
         console.error(
-          `\n${unannounced.length} ${unannounced.length === 1 ? 'change breaks' : 'changes break'} clients of v1. ` +
+          `\n${unannounced.length} ` +
+            `${unannounced.length === 1 ? 'change breaks' : 'changes break'} clients of v1. ` +
             'Undo them, or announce them first with `deprecated: true` and `x-sunset`.',
         )
       process.exitCode = 1

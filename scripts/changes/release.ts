@@ -1,4 +1,5 @@
-// Finds the last release: a tag such as v1.4.0 or, without tags, the commit that set the version in package.json.
+// Finds the last release: a tag such as v1.4.0 or, without tags, the commit that set the version in
+// package.json.
 import { execFileSync } from 'node:child_process'
 
 /** The release before HEAD. */

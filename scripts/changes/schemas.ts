@@ -1,5 +1,5 @@
-// Compares two schemas. A wider schema allows more values, which is safe in requests and breaking in responses;
-// a narrower one is the reverse.
+// Compares two schemas. A wider schema allows more values, which is safe in requests and breaking in
+// responses; a narrower one is the reverse.
 import {
   child,
   compareTexts,

@@ -1,4 +1,5 @@
-// Copies a contract without one constraint, or with exactly the constraints of a list. Unchanged parts are shared.
+// Copies a contract without one constraint, or with exactly the constraints of a list. Unchanged parts are
+// shared.
 import { escaped, keysOf } from '../../infra/validation/json-pointer.ts'
 import {
   assertions,
@@ -24,8 +25,8 @@ export function without(document: Json, { place, keyword, name }: Constraint): J
 }
 
 /**
- * A copy of the document with exactly the constraints of the list. Places that no longer exist are ignored, and
- * components without listed constraints stay unchanged, because they are generated from others.
+ * A copy of the document with exactly the constraints of the list. Places that no longer exist are ignored,
+ * and components without listed constraints stay unchanged, because they are generated from others.
  */
 export function withConstraints(document: Json, listed: Constraints): Json {
   const written = new Set(

@@ -1,5 +1,5 @@
-// Reads and writes the committed list of constraints. Tests use the list instead of the spec, so that they notice a
-// constraint that was removed from the spec by mistake.
+// Reads and writes the committed list of constraints. Tests use the list instead of the spec, so that they
+// notice a constraint that was removed from the spec by mistake.
 import { readContract } from '../generate/contract.ts'
 import { addErrorCodes } from '../generate/errors.ts'
 import { addEvents } from '../generate/events.ts'
@@ -26,7 +26,10 @@ export function readConstraints(text: string): Constraints {
   return new Map(Object.entries(JSON.parse(text)))
 }
 
-/** The constraints that were added to the spec, removed from it, or changed in value since the list was written. */
+/**
+ * The constraints that were added to the spec, removed from it, or changed in value since the list was
+ * written.
+ */
 export function difference(
   listed: Constraints,
   now: Constraints,

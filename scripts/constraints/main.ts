@@ -1,5 +1,6 @@
-// `npm run constraints`: writes all constraints of the spec to test/contract/constraints.json and prints the changes.
-// The tests check the server against this list, so a removed constraint appears in a diff for review.
+// `npm run constraints`: writes all constraints of the spec to test/contract/constraints.json and prints
+// the changes. The tests check the server against this list, so a removed constraint appears in a diff for
+// review.
 //   --check   writes nothing and fails if the list is out of date
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -133,7 +133,9 @@ function namedOf(name: string, { type, enum: values }: Json, ids: Ids): fc.Arbit
   return known.length === 0 ? null : fc.constantFrom(...known)
 }
 
-/** Other scripts, surrogate pairs, combining marks, right-to-left text, special characters of SQL and HTML. */
+/**
+ * Other scripts, surrogate pairs, combining marks, right-to-left text, special characters of SQL and HTML.
+ */
 const unusualTexts = [
   'Ωμέγα',
   '𝒜𝓑',

@@ -1,5 +1,6 @@
-// Compiles packages/client/ to JavaScript and type declarations for generated/client. Compiling takes almost a
-// second and does not depend on the spec, so existing output is reused if its hash matches the sources.
+// Compiles packages/client/ to JavaScript and type declarations for generated/client. Compiling takes
+// almost a second and does not depend on the spec, so existing output is reused if its hash matches the
+// sources.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -190,10 +190,12 @@ export function createPlatformClient (options) {
 }
 
 function indexTypes(resumable: boolean): string {
+  const formTypes = resumable ? "import type { FormFields, Output } from './method.js'\n" : ''
+  const uploadTypes = resumable ? "import type { ResumableOptions } from './resumable.js'\n" : ''
   return `${banner}import type { Client } from 'openapi-fetch'
 import type { ClientOptions } from './client.js'
-${resumable ? "import type { FormFields, Output } from './method.js'\n" : ''}import type { Methods } from './operations.js'
-${resumable ? "import type { ResumableOptions } from './resumable.js'\n" : ''}import type { ${resumable ? 'operations, ' : ''}paths } from './types.js'
+${formTypes}import type { Methods } from './operations.js'
+${uploadTypes}import type { ${resumable ? 'operations, ' : ''}paths } from './types.js'
 
 export type { Clock } from './clock.js'
 export type { ClientOptions } from './client.js'
@@ -204,11 +206,14 @@ export type { Progress } from './progress.js'
 export type { components, operations, paths } from './types.js'
 
 export interface PlatformClient extends Methods {
-  /** openapi-fetch by method and path, with the same authentication and retries. It does not throw API errors. */
+  /**
+   * openapi-fetch by method and path, with the same authentication and retries. It does not throw API
+   * errors.
+   */
   api: Client<paths>
 ${
   resumable
-    ? `  /** Uploads a file in chunks and resumes after a network error. @returns the upload, with its \`file_id\`. */
+    ? `  /** Uploads a file in chunks; resumes after a network error. @returns the upload with its \`file_id\`. */
   resumableUpload (
     file: Blob,
     options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>,

@@ -1,5 +1,5 @@
-// Completes deprecated operations: adds the Deprecation and Sunset headers to their responses and the dates to
-// their descriptions.
+// Completes deprecated operations: adds the Deprecation and Sunset headers to their responses and the dates
+// to their descriptions.
 import { resolve } from './resolve.ts'
 
 type Json = any

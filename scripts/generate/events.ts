@@ -47,7 +47,8 @@ export function addEvents(document: Json): DeclaredEvent[] {
         responses: {
           '2XX': {
             description:
-              'The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried.',
+              'The delivery succeeded. 410 disables the endpoint; any other status is a failure ' +
+              'and is retried.',
           },
         },
       },
@@ -97,12 +98,15 @@ function objectInEvents(schemas: Json, name: string): string {
   return without
 }
 
+const previousDescription =
+  'The previous values of the changed fields. Empty unless the event reports an update.'
+
 function payloadOf(schemas: Json, type: string, description: string, object: string): Json {
   const previous = `${object}Before`
   schemas[previous] ??= {
     type: 'object',
     additionalProperties: false,
-    description: 'The previous values of the changed fields. Empty unless the event reports an update.',
+    description: previousDescription,
     properties: schemas[object].properties,
   }
   if (schemas.Event === undefined)
@@ -128,7 +132,7 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
           },
           previous_attributes: {
             $ref: `#/components/schemas/${previous}`,
-            description: 'The previous values of the changed fields. Empty unless the event reports an update.',
+            description: previousDescription,
           },
         },
       },
@@ -144,8 +148,7 @@ function pascal(type: string): string {
 /** The table and the types of events, for services/events. */
 export function emitEvents(events: DeclaredEvent[], objects: Pool, payloads: Pool): string {
   const quoted = (value: string | null): string => (value === null ? 'null' : `'${value}'`)
-  const add = (pool: Pool, name: string): string =>
-    pool.add({ $ref: `#/components/schemas/${name}` }, name)
+  const add = (pool: Pool, name: string): string => pool.add({ $ref: `#/components/schemas/${name}` }, name)
   const rows = events.map(({ type, scope, audience, project, role, object, payload }) => {
     const fields = [
       `scope: '${scope}'`,

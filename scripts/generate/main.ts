@@ -154,7 +154,8 @@ async function writeGenerated(options: Options): Promise<Generated> {
 }
 
 /**
- * Writes the files that a server loads. `writeTypes` writes the others. Both return the names of changed files.
+ * Writes the files that a server loads. `writeTypes` writes the others. Both return the names of changed
+ * files.
  * @throws GenerateError before any file is written.
  */
 export async function writeServed(
@@ -186,9 +187,7 @@ async function checkGenerated(options: Options): Promise<string[]> {
     ...(await differing(outOf(options), files)),
   ]
   if (stale.length > 0)
-    throw new GenerateError(
-      `generated/ is out of date; run \`npm run generate\`:\n  ${stale.join('\n  ')}`,
-    )
+    throw new GenerateError(`generated/ is out of date; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
   return [`generated/ is up to date (${operations.length} operations)`]
 }
 
@@ -214,10 +213,7 @@ async function differing(out: string, files: Map<string, string>): Promise<strin
     const current = textOf(out, name)
     if (current !== text) found.push(`generated/${name}${current === null ? ' (missing)' : ''}`)
   }
-  return [
-    ...found,
-    ...(await unknownFiles(out, files)).map((name) => `generated/${name} (not generated)`),
-  ]
+  return [...found, ...(await unknownFiles(out, files)).map((name) => `generated/${name} (not generated)`)]
 }
 
 /** The files in the folder that the generator does not write. */
@@ -245,7 +241,8 @@ function readArguments(): Options {
     }).values
   } catch (error) {
     throw new GenerateError(
-      `${(error as Error).message.split('\n')[0]} The options are --check, --stubs, --spec FILE and --out FOLDER.`,
+      `${(error as Error).message.split('\n')[0]} ` +
+        'The options are --check, --stubs, --spec FILE and --out FOLDER.',
       { cause: error },
     )
   }

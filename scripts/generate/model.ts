@@ -35,8 +35,8 @@ export interface Body {
   /** The schema of a JSON body or a URL-encoded form. */
   schema: Json | null
   /**
-   * For multipart/form-data: the field of the file, whether the form has a `name` field, and the fields that are
-   * JSON or repeatable.
+   * For multipart/form-data: the field of the file, whether the form has a `name` field, and the fields
+   * that are JSON or repeatable.
    */
   form: { file: string; named: boolean; json: string[]; lists: string[] } | null
   /** The schema of the multipart form without its file. */

@@ -33,7 +33,7 @@ export async function findBrokenReferences(root: string, resolver: BaseResolver)
         broken.push({
           source: document.source,
           pointer: `${pointer}/$ref`,
-          message: `the reference \`${ref}\` is not a valid URI: % must be followed by two hexadecimal digits`,
+          message: `the reference \`${ref}\` is not a valid URI: two hexadecimal digits must follow %`,
         })
     }
     for (const other of new Set(sound.map(({ ref }) => targetOf(file, ref).file))) await read(other)

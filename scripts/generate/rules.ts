@@ -1,5 +1,5 @@
-// This project's lint rules for the spec, as a Redocly plugin. Each rule prevents a case in which an operation
-// would silently do less than the spec declares.
+// This project's lint rules for the spec, as a Redocly plugin. Each rule prevents a case in which an
+// operation would silently do less than the spec declares.
 import { withExtensions } from './extensions.ts'
 import { documentRules } from './rules/document.ts'
 import { eventRules } from './rules/events.ts'

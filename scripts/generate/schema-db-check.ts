@@ -1,9 +1,10 @@
-// Compares the schemas of the spec with the tables of the database: types, nullability, allowed values, lengths,
-// ranges, and columns that must never be returned.
+// Compares the schemas of the spec with the tables of the database: types, nullability, allowed values,
+// lengths, ranges, and columns that must never be returned.
 //
-// A schema belongs to the model of its name or of `x-model`; `ProjectCreate`, `ProjectUpdate` and `ProjectWith…`
-// belong to Project. A property belongs to the column of its name or of `x-column`. `x-computed` says what a
-// property without a column is computed from, and `x-differs` why a property differs from its column on purpose.
+// A schema belongs to the model of its name or of `x-model`; `ProjectCreate`, `ProjectUpdate` and
+// `ProjectWith…` belong to Project. A property belongs to the column of its name or of `x-column`.
+// `x-computed` says what a property without a column is computed from, and `x-differs` why a property
+// differs from its column on purpose.
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Collects the schemas of the contract as plain JSON Schema, each distinct schema once. Its name comes from the
-// component or the first operation that uses it, so that names stay stable when operations are added.
+// Collects the schemas of the contract as plain JSON Schema, each distinct schema once. Its name comes from
+// the component or the first operation that uses it, so that names stay stable when operations are added.
 import type { Operation, Parameter } from './model.ts'
 
 type Json = any

@@ -34,7 +34,8 @@ export async function writeStubs(root: string, operations: Operation[]): Promise
   for (const name of (await readdir(folder)).sort()) {
     if (name.endsWith('.ts') && !tags.has(name.slice(0, -3)))
       report.push(
-        `handlers/${name}: no operation has the tag \`${name.slice(0, -3)}\`; delete the module if it is not needed`,
+        `handlers/${name}: no operation has the tag \`${name.slice(0, -3)}\`; ` +
+          'delete the module if it is not needed',
       )
   }
   return report
@@ -49,7 +50,10 @@ export const ${exportName(tag)} = {
 `
 }
 
-/** The stub does not compile until it returns a declared response. Its comment lists access, body and responses. */
+/**
+ * The stub does not compile until it returns a declared response. Its comment lists access, body and
+ * responses.
+ */
 function stub(operation: Operation): string {
   const { id, method, fullPath, summary, projectAccess, scopes, path_, query, body } = operation
   const access =

@@ -28,7 +28,10 @@ export async function writeTests(root: string, tag: string, operations: Operatio
   )
 }
 
-/** The test file of a tag: an existing one in any folder, else a new one in the folder of the tag's first word. */
+/**
+ * The test file of a tag: an existing one in any folder, else a new one in the folder of the tag's first
+ * word.
+ */
 async function fileOf(folder: string, tag: string): Promise<string> {
   const file = `${tag}.test.ts`
   const below = await readdir(folder, { withFileTypes: true }).catch(() => [])
@@ -71,14 +74,16 @@ function skeleton(operation: Operation): string {
     ...(scopes === null || scopes.length === 0
       ? []
       : [
-          `t.equal((await (await server.person({ scopes: [] })).client.${call}).status, 403, 'with a key that lacks ${scopes.join(' and ')}')`,
+          'const unscoped = await server.person({ scopes: [] })',
+          `t.equal((await unscoped.client.${call}).status, 403, 'with a key without ${scopes.join(' and ')}')`,
         ]),
     'const { client } = await server.person()',
     `const reply = await client.${call}`,
     ...edgesOf(operation).map((edge) => `// TODO: ${edge}.`),
     `t.fail('complete the test of ${id}', { status: reply.status, body: reply.body })`,
   ]
-  return `t.test('${summary.replaceAll("'", "\\'")}', async (t) => {\n${lines.map((line) => `  ${line}\n`).join('')}})\n`
+  const body = lines.map((line) => `  ${line}\n`).join('')
+  return `t.test('${summary.replaceAll("'", "\\'")}', async (t) => {\n${body}})\n`
 }
 
 /** The call of the tests' client: `get('/things')`. */
@@ -93,12 +98,11 @@ function callOf({ method, path, path_, body }: Operation): string {
 /** Edge cases that follow from the operation's declaration. */
 function edgesOf({ body, header, method, path_, projectAccess }: Operation): string[] {
   return [
-    projectAccess !== null &&
-      projectAccess.role !== 'none' &&
-      `a role below ${projectAccess.role} gets 403`,
+    projectAccess !== null && projectAccess.role !== 'none' && `a role below ${projectAccess.role} gets 403`,
     path_.length > 0 && 'an unknown or inaccessible resource gets 404',
     body !== null && 'an invalid body gets 400',
-    header.some(({ name }) => name === 'Idempotency-Key') && 'a repeated Idempotency-Key replays the response',
+    header.some(({ name }) => name === 'Idempotency-Key') &&
+      'a repeated Idempotency-Key replays the response',
     header.some(({ name }) => name === 'If-Match') && 'a stale If-Match gets 412',
     method !== 'get' && 'a failure leaves no event and no row',
   ].filter((edge) => edge !== false)

@@ -1,5 +1,6 @@
-// Compiles the contract's schemas to JavaScript with Ajv: validators for requests and, for tests and a setting,
-// for responses. Names in the code follow from the schemas, so that a new schema changes no other code.
+// Compiles the contract's schemas to JavaScript with Ajv: validators for requests and, for tests and a
+// setting, for responses. Names in the code follow from the schemas, so that a new schema changes no other
+// code.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { _, stringify } from 'ajv'
@@ -45,7 +46,10 @@ export function knownFormats(): Set<string> {
   return new Set(Object.keys(createAjv(false).formats))
 }
 
-/** Returns a function that finds unknown keywords and invalid keyword values of a schema, not of its subschemas. */
+/**
+ * Returns a function that finds unknown keywords and invalid keyword values of a schema, not of its
+ * subschemas.
+ */
 export function createKeywordCheck(): (schema: Json) => Array<{ keyword: string; message: string }> {
   const own = createAjv(false)
   const validate = new Ajv2020().getSchema('https://json-schema.org/draft/2020-12/meta/validation')!
@@ -172,7 +176,8 @@ class Compiler {
       }
     }
     const code = (standalone as Json).default(this.#ajv, exported)
-    return `;(function (exports) {\n${withStableNames(withSharedErrors(code.replace(/^"use strict";/, '')))}\n})(validators);`
+    const body = withStableNames(withSharedErrors(code.replace(/^"use strict";/, '')))
+    return `;(function (exports) {\n${body}\n})(validators);`
   }
 
   /** Removes changed schemas and everything that refers to them, and adds the wanted ones. */

@@ -1,5 +1,5 @@
-// Compares prisma/schema.prisma with the migrations by Prisma's schema engine (WebAssembly, on the pg driver).
-// Only development needs it; the server applies migrations without it.
+// Compares prisma/schema.prisma with the migrations by Prisma's schema engine (WebAssembly, on the pg
+// driver). Only development needs it; the server applies migrations without it.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -118,7 +118,8 @@ async function connectToShadow(url: string): Promise<SqlDriverAdapter> {
     return result
   }
 
-  // The adapter splits a script at every semicolon, even inside function bodies; PostgreSQL runs it as a whole.
+  // The adapter splits a script at every semicolon, even inside function bodies; PostgreSQL runs it as a
+  // whole.
   shadow.executeScript = async (script) => {
     await query(script)
   }

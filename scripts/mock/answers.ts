@@ -41,8 +41,8 @@ export function statusesOf(operation: Json): number[] {
 }
 
 /**
- * The response of the given status, or of the first success. Throws an Error if the contract has no such status or
- * example.
+ * The response of the given status, or of the first success. Throws an Error if the contract has no such
+ * status or example.
  */
 export function answerOf(document: Json, operation: Json, { code, example }: Preference): MockAnswer {
   const statuses = statusesOf(operation)

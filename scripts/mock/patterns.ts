@@ -3,7 +3,10 @@ import fc from 'fast-check'
 
 type Json = any
 
-/** A copy of the document with an example for each pattern, because openapi-sampler does not support patterns. */
+/**
+ * A copy of the document with an example for each pattern, because openapi-sampler does not support
+ * patterns.
+ */
 export function withExamples(document: Json): Json {
   return walk(structuredClone(document))
 }

@@ -1,5 +1,6 @@
-// Installs the dependencies that a command needs; `--dev` adds those of the tests. If the system's Node is too old for
-// the server, installs Node from the npm registry. Plain JavaScript, because old Node versions run this file.
+// Installs the dependencies that a command needs; `--dev` adds those of the tests. If the system's Node is
+// too old for the server, installs Node from the npm registry. Plain JavaScript, because old Node versions
+// run this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -157,8 +158,8 @@ function hasNode() {
 }
 
 /**
- * The package `node` only picks the package of the platform in an install script, which npm may refuse to run; so the
- * package of the platform is installed itself.
+ * The package `node` only picks the package of the platform in an install script, which npm may refuse to
+ * run; so the package of the platform is installed itself.
  */
 async function installNode() {
   const system = process.platform === 'win32' ? 'win' : process.platform
@@ -244,7 +245,10 @@ function npm(args) {
   })
 }
 
-/** Allows one installation at a time, for example if `npm start` and `npm test` start together in a new clone. */
+/**
+ * Allows one installation at a time, for example if `npm start` and `npm test` start together in a new
+ * clone.
+ */
 async function lock() {
   for (;;) {
     try {

@@ -71,8 +71,8 @@ function testFiles(): string[] {
 }
 
 /**
- * Rebuilds tap without its TypeScript plugin, which costs ten seconds of CPU per file and which Node does not need.
- * tap itself would rebuild only for the next run.
+ * Rebuilds tap without its TypeScript plugin, which costs ten seconds of CPU per file and which Node does
+ * not need. tap itself would rebuild only for the next run.
  */
 async function buildTap(): Promise<void> {
   const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js')

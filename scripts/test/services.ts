@@ -57,7 +57,10 @@ export async function startTestServices(): Promise<TestServices> {
   }
 }
 
-/** The template of every test database. It accepts no connections, because a template in use cannot be copied. */
+/**
+ * The template of every test database. It accepts no connections, because a template in use cannot be
+ * copied.
+ */
 async function createTemplate(url: string): Promise<void> {
   await administer(url, `CREATE DATABASE ${TEMPLATE}`)
   const template = new URL(url)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { prepareSample, samplesInOrder, sampleOf, type Prepared } from '../support/code-samples.ts'
+import { prepareSample, samplesInOrder, sampleOf, type PreparedSample } from '../support/code-samples.ts'
 import { startServer } from '../support/server.ts'
 import { examples } from '../support/example-fixtures.ts'
 
@@ -68,7 +68,7 @@ t.test(
     const folder = t.testdir()
     // One process for all, which is left alone by a stream without an end.
     const chosen = samplesInOrder().filter((id) => !withoutEnd.includes(id))
-    const samples: Array<Prepared & { id: string }> = []
+    const samples: Array<PreparedSample & { id: string }> = []
     for (const id of chosen) samples.push({ id, ...(await prepareSample(server, folder, id, 'Python')) })
     const program =
       'import io, json, os, sys, contextlib\nfor one in json.load(sys.stdin):\n  os.chdir(one["folder"]); os.environ.update(one["env"])\n  try:\n    with contextlib.redirect_stdout(io.StringIO()): exec(compile(one["source"], one["id"], "exec"), {})\n    print(one["id"], "done")\n  except BaseException as error: print(one["id"], repr(error), getattr(getattr(error, "response", None), "text", ""))\n'

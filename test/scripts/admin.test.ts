@@ -24,7 +24,7 @@ async function admin(
   })
 }
 
-t.test('a command that there is not is said to be none, and nothing is made', async (t) => {
+t.test('an unknown command is a usage error and creates nothing', async (t) => {
   const folder = join(t.testdir({}), 'data')
   for (const args of [['list-users'], ['list-users', '--all'], ['constructor']]) {
     const { code, out, err } = await admin(args, { DATA_DIR: folder })
@@ -42,7 +42,7 @@ t.test('a command that there is not is said to be none, and nothing is made', as
   t.notOk(existsSync(folder))
 })
 
-t.test("a database of one's own is told by its host and name alone", async (t) => {
+t.test('an external database is printed without credentials', async (t) => {
   const { url } = await createTestDatabase(t)
   const { host, pathname } = new URL(url)
   const made = await admin(['create-user', '--email', 'ada@example.com', '--name', 'Ada'], {
@@ -59,7 +59,7 @@ t.test("a database of one's own is told by its host and name alone", async (t) =
   t.notMatch(unreachable.err, /s3cret|ada/)
 })
 
-t.test('an embedded one is told by its folder, and when it was made just now', async (t) => {
+t.test('an embedded database is printed by its folder, with a note if it is new', async (t) => {
   const folder = join(realpathSync(t.testdir({})), 'data')
   const first = await admin(['users'], { DATA_DIR: folder })
   t.equal(first.code, 0, first.err)

@@ -1,10 +1,10 @@
-// What the generator makes of the client: what of it depends on the spec, and what is compiled and kept.
+// The generated client: the parts that depend on the spec, and the compiled runtime.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { miniProject } from '../support/mini-project.ts'
 
-t.test('an operation is a line of the table and a method with its type', async (t) => {
+t.test('an operation is a row of the table and a typed method', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
   const { operations } = (await import(join(project.folder, 'generated/client/operations.js'))) as {
@@ -30,11 +30,11 @@ t.test('an operation is a line of the table and a method with its type', async (
   t.notMatch(
     await project.read('generated/client/index.js'),
     /resumable/,
-    'a contract without resumable uploads has none',
+    'no resumableUpload without the upload operations',
   )
 })
 
-t.test('what is compiled is kept, unless its source changes or somebody edits it', async (t) => {
+t.test('compiled files are reused unless the source or the output has changed', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
   const before = await project.read('generated/client/retry.js')
@@ -55,11 +55,11 @@ t.test('what is compiled is kept, unless its source changes or somebody edits it
 
   await project.write('generated/client/more.js', '')
   await t.rejects(project.generate({ check: true }), {
-    message: /generated\/client\/more\.js \(nothing generates it\)$/,
+    message: /generated\/client\/more\.js \(not generated\)$/,
   })
 })
 
-t.test('a mistake in its source is told with its place', async (t) => {
+t.test('a syntax error in the source is reported with its place', async (t) => {
   const project = await miniProject(t.testdir())
   const source = await project.read('packages/client/pages.ts')
   await project.write('packages/client/pages.ts', `${source}\nexport const untold = [1].map(String)\n`)
@@ -69,7 +69,7 @@ t.test('a mistake in its source is told with its place', async (t) => {
   t.notMatch(stderr, /\n\s+at /)
 })
 
-t.test('a stream that ends with an event it does not have is a mistake in the spec', async (t) => {
+t.test('an unknown event in x-stream-ends is an error in the spec', async (t) => {
   const project = await miniProject(t.testdir())
   const spec = await project.read('spec/things.yaml')
   await project.write(

@@ -21,13 +21,14 @@ function copyOf(folder: string): string {
 }
 
 /** Replaces the first occurrence of `text` behind `after`. @returns its line. */
-function change(folder: string, file: string, after: string, text: string, by: string): number {
+function change(folder: string, file: string, after: string, text: string | RegExp, by: string): number {
   const whole = readFileSync(join(folder, file), 'utf8')
   const start = whole.indexOf(after)
-  const at = whole.indexOf(text, start)
+  const rest = whole.slice(start)
+  const at = typeof text === 'string' ? rest.indexOf(text) : rest.search(text)
   if (start < 0 || at < 0) throw new Error(`${file} has no ${text} after ${after}`)
-  writeFileSync(join(folder, file), whole.slice(0, at) + by + whole.slice(at + text.length))
-  return whole.slice(0, at).split('\n').length
+  writeFileSync(join(folder, file), whole.slice(0, start) + rest.replace(text, by))
+  return whole.slice(0, start + at).split('\n').length
 }
 
 async function found(folder: string): Promise<string[]> {
@@ -37,29 +38,29 @@ async function found(folder: string): Promise<string[]> {
   return await mismatchesOf(folder, parsed)
 }
 
-type Mistake = [file: string, after: string, text: string, by: string, says: RegExp]
+type Mistake = [file: string, after: string, text: string | RegExp, by: string, says: RegExp]
 
 /** Each change with the reported message. The changed place is one of the two reported places. */
 const mistakes: Record<string, Mistake> = {
   'the spec forgets that a column may be null': [
     'spec/projects.yaml',
     '    Project:',
-    "type: [string, 'null'], maxLength: 5000",
-    'type: string, maxLength: 5000',
+    /type: \[string, 'null'\](,?\s+maxLength: 5000)/,
+    'type: string$1',
     /Project\.description is not nullable, the column is/,
   ],
   'the spec lets be null what never is': [
     'spec/payments.yaml',
     '    Product:',
-    'name: { type: string',
-    "name: { type: [string, 'null']",
+    /name:(\s*\{?\s*)type: string/,
+    "name:$1type: [string, 'null']",
     /Product\.name is nullable, the column is not/,
   ],
   'a request takes null for a column that does not': [
     'spec/projects.yaml',
     '    ProjectUpdate:',
-    "name: { $ref: '#/components/schemas/ProjectName' }",
-    "name: { type: [string, 'null'], maxLength: 200 }",
+    /name:(\s*\{?\s*)\$ref: '#\/components\/schemas\/ProjectName'(,?)/,
+    "name:$1type: [string, 'null']$2",
     /ProjectUpdate\.name accepts null, the column does not/,
   ],
   'a column becomes nullable': [
@@ -142,8 +143,8 @@ const mistakes: Record<string, Mistake> = {
   'a time has no format': [
     'spec/user.yaml',
     '    ApiKey:',
-    "last_used_at: { type: [string, 'null'], format: date-time",
-    "last_used_at: { type: [string, 'null']",
+    /(last_used_at:\s*\{?\s*type: \[string, 'null'\]),?\s+format: date-time/,
+    '$1',
     /ApiKey\.last_used_at has no format, the column needs date-time/,
   ],
   'a list of the spec is none in the database': [
@@ -163,15 +164,15 @@ const mistakes: Record<string, Mistake> = {
   'an answer holds a digest': [
     'spec/user.yaml',
     '    ApiKey:',
-    'name: { type: string, examples: [reporting] }',
-    'name: { type: string, examples: [reporting] }\n        digest: { type: string }',
+    /( {8})name:/,
+    '$1digest: { type: string }\n$1name:',
     /ApiKey\.digest leaks the column ApiKey\.digest/,
   ],
   'an answer holds what the client leaves out of rows': [
     'spec/events.yaml',
     '    WebhookEndpoint:',
-    'enabled: { type: boolean, examples: [true] }',
-    "enabled: { type: boolean, examples: [true] }\n        previous_secret: { type: [string, 'null'] }",
+    /( {8})enabled:/,
+    "$1previous_secret: { type: [string, 'null'] }\n$1enabled:",
     /WebhookEndpoint\.previous_secret leaks the column WebhookEndpoint\.previousSecret/,
   ],
   'a column has another name': [
@@ -184,8 +185,8 @@ const mistakes: Record<string, Mistake> = {
   'a property is misspelt': [
     'spec/payments.yaml',
     '    Refund:',
-    'reason: { type:',
-    'raeson: { type:',
+    /reason:(\s)/,
+    'raeson:$1',
     /Refund\.raeson has no column Refund\.raeson/,
   ],
 }
@@ -233,8 +234,8 @@ t.test('x-differs suppresses a mismatch, and the database notes are not publishe
     folder,
     'spec/payments.yaml',
     '    Product:',
-    'name: { type: string',
-    "name: { x-differs: no reason at all, type: [string, 'null']",
+    /name:(\s*\{?\s*)type: string(,?\s*)/,
+    "name:$1type: [string, 'null']$2x-differs: no reason at all$2",
   )
   t.same(await found(folder), [])
   const document = {

@@ -1,4 +1,5 @@
-// The samples of code on the reference page, each ready to be run: of real things, in a folder with the files that it names.
+// The code samples of the reference page, prepared to run: with ids of existing resources and the files
+// that they name.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'
@@ -10,26 +11,26 @@ export function sampleOf(id: OperationId, label: string): string {
   return examples[id].samples.find((sample) => sample.label === label)!.source
 }
 
-/** What is paid for is paid by the clock, so that is moved when all else is done. */
+/** advanceTestClock last, because it triggers payments. */
 export function samplesInOrder(): OperationId[] {
   return served
     .map(({ id }) => id)
     .sort((a, b) => Number(a === 'advanceTestClock') - Number(b === 'advanceTestClock'))
 }
 
-export interface Prepared {
+export interface PreparedSample {
   folder: string
   source: string
   env: Record<string, string>
 }
 
-/** Makes what the sample is about. */
+/** Creates the resources that the sample uses. */
 export async function prepareSample(
   server: TestServer,
   folder: string,
   id: OperationId,
   label: string,
-): Promise<Prepared> {
+): Promise<PreparedSample> {
   const { ask, replaced, file } = await standInsFor(server, id)
   const own = join(folder, id)
   mkdirSync(own, { recursive: true })

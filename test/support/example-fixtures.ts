@@ -1,4 +1,4 @@
-// Real things in the place of those that the examples of the contract name: the example request of an operation, as it can be sent.
+// The example requests of the contract with ids of existing resources, so that they can be sent.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'
@@ -29,31 +29,32 @@ const documentation = JSON.parse(
   errors: Json[]
 }
 
-/** What the reference page shows of each operation. */
+/** The examples of each operation, as on the reference page. */
 export const examples = documentation.operations
 export const { events, errors } = documentation
 
-/** The end of every id in the examples. */
-const anyone = '01jd6y8m5qe8btc4y5w1r0n3fz'
+/** The suffix of every id in the examples. */
+const exampleSuffix = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const exampleToken = 'Jb0dG7pX2sYwQ4mKfZ8vN1cR6tH9uLeA3iBoEy5gPaU'
 
 export interface StandIns {
-  /** What the contract tests would send. */
+  /** The request that the contract tests would send. */
   ask: Ask
-  /** The text with real ids instead of those of examples. */
+  /** Replaces the ids of the examples by real ids. */
   replaced(text: string): string
-  /** The file that an example sends, by whatever name. */
+  /** The file that an example sends. */
   file: Attachment
 }
 
-/** Makes what the example request of the operation is about. */
+/** Creates the resources that the example request of the operation uses. */
 export async function standInsFor(server: TestServer, id: OperationId): Promise<StandIns> {
   const ask = await askFor(server, id)
   const real = new Map<string, string>()
   const { product, price } = await catalogueOf(server)
   for (const value of textsIn([ask.params, ask.query, ask.body, ask.project, price, product])) {
     const kind = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(value)?.[1]
-    if (kind !== undefined && !real.has(`${kind}_${anyone}`)) real.set(`${kind}_${anyone}`, value)
+    if (kind !== undefined && !real.has(`${kind}_${exampleSuffix}`))
+      real.set(`${kind}_${exampleSuffix}`, value)
   }
   if (ask.params?.token !== undefined) real.set(exampleToken, ask.params.token)
   const attached = Object.values(ask.body ?? {}).find(
@@ -70,7 +71,7 @@ export async function standInsFor(server: TestServer, id: OperationId): Promise<
   }
 }
 
-/** The example request of the operation, of real things. */
+/** The example request of the operation with real ids. */
 export async function exampleRequest(server: TestServer, id: OperationId): Promise<Ask> {
   const { ask, replaced, file } = await standInsFor(server, id)
   const { path, query, headers, body } = JSON.parse(

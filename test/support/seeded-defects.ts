@@ -269,7 +269,9 @@ function count(source: string, text: string | RegExp): number {
     : [...source.matchAll(new RegExp(text, 'g'))].length
 }
 
-/** Copies the server into the folder and seeds these defects. Throws unless every text occurs exactly once. */
+/**
+ * Copies the server into the folder and seeds these defects. Throws unless every text occurs exactly once.
+ */
 export function writeCopy(folder: string, seeded: Defect[]): void {
   for (const part of parts) cpSync(join(root, part), join(folder, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))

@@ -1,5 +1,5 @@
-// NestJS on its default Express, with Prisma, class-validator and a guard. Node runs no decorators, so they are applied by
-// hand at the end of each class: what they do is the same.
+// NestJS on its default Express, with Prisma, class-validator and a guard. Node runs no decorators, so they
+// are applied by hand at the end of each class: what they do is the same.
 import 'reflect-metadata'
 import {
   Body,

@@ -1,4 +1,5 @@
-// What the NestJS and the Express server share: this project's Prisma client, used as Prisma's guide shows it.
+// What the NestJS and the Express server share: this project's Prisma client, used as Prisma's guide shows
+// it.
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient, type Member, type Project } from '../../../generated/prisma/client.ts'
@@ -19,8 +20,8 @@ export const prisma = new PrismaClient({
 const known = new Map<string, string>()
 
 /**
- * The id of the user whose key it is, or null. A key is looked up once and then believed for ever, which no server
- * should do: in this comparison it is to the others' advantage.
+ * The id of the user whose key it is, or null. A key is looked up once and then believed for ever, which no
+ * server should do: in this comparison it is to the others' advantage.
  */
 export async function userOf(authorization: string | undefined): Promise<string | null> {
   const secret = /^Bearer (.+)$/.exec(authorization ?? '')?.[1]

@@ -1,4 +1,5 @@
-// Rules for paths, references and the document as a whole: everything that the generator would silently ignore.
+// Rules for paths, references and the document as a whole: everything that the generator would silently
+// ignore.
 import { conditions } from '../implied-responses.ts'
 import { methods } from '../methods.ts'
 import { eachOperation, resolved, type Context } from './visit.ts'
@@ -22,7 +23,7 @@ export const documentRules = {
               })
             if (!/^[345]\d\d$/.test(status))
               ctx.report({
-                message: `\`${status}\`: an implied response must be 304 or an error, with a three-digit status`,
+                message: `\`${status}\`: an implied response must be 304 or an error (three digits)`,
                 location: location.child(status).key(),
               })
           }
@@ -36,7 +37,7 @@ export const documentRules = {
         for (const method of ['head', 'trace', 'query']) {
           if (path[method] !== undefined)
             ctx.report({
-              message: `${method.toUpperCase()} is not supported: ${methods.join(', ')} (HEAD comes with GET)`,
+              message: `${method.toUpperCase()} is not supported; use ${methods.join(', ')} (GET includes HEAD)`,
               location: ctx.location.child(method).key(),
             })
         }

@@ -15,7 +15,7 @@ export const eventRules = {
           const { location } = ctx
           if (!/^[a-z][a-z_]*\.[a-z][a-z_]*$/.test(String(ctx.key)))
             ctx.report({
-              message: `event type \`${ctx.key}\` must be a resource and an action, such as \`project.created\``,
+              message: `event type \`${ctx.key}\` must be resource and action: \`project.created\``,
               location: location.key(),
             })
           if (scopes[event.scope] === undefined)
@@ -25,8 +25,7 @@ export const eventRules = {
             })
           if ((event.project === undefined) === (event.audience === undefined))
             ctx.report({
-              message:
-                'an event must have either `project`, the field of its object with the project id, or `audience`',
+              message: 'an event must have either `project`, the field with the project id, or `audience`',
               location: location.key(),
             })
           if (event.role !== undefined && event.project === undefined)

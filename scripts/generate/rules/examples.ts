@@ -1,4 +1,5 @@
-// Every request and response must have an example. Examples are assembled from those of schemas and properties.
+// Every request and response must have an example. Examples are assembled from those of schemas and
+// properties.
 import { eachOperation, parametersOf, resolved, type Context } from './visit.ts'
 
 /** A schema with one of these keywords needs no example. */
@@ -37,7 +38,7 @@ export const exampleRules = {
         types.some((type) => ['string', 'number', 'integer'].includes(type))
       ) {
         ctx.report({
-          message: `\`${name}\` of ${operation} has no example: add \`examples\` to it or to its parent schema`,
+          message: `\`${name}\` of ${operation} has no example: add \`examples\` to it or its parent`,
           location: location.key(),
         })
       }
@@ -74,7 +75,7 @@ export const exampleRules = {
         const schema = resolved(parameter.schema, ctx)
         if (schema !== undefined && !exampleKeywords.some((key) => Object.hasOwn(schema, key)))
           ctx.report({
-            message: `the parameter \`${parameter.name}\` of ${id} has no example: add \`examples\` to its schema`,
+            message: `parameter \`${parameter.name}\` of ${id} has no example: add \`examples\` to its schema`,
             location: location.key(),
           })
       }

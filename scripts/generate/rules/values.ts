@@ -1,4 +1,5 @@
-// Rules for contradictions in a schema: impossible limits, invalid defaults, duplicate values, endless nesting.
+// Rules for contradictions in a schema: impossible limits, invalid defaults, duplicate values, endless
+// nesting.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { plain } from '../schemas.ts'
 import type { Context } from './visit.ts'

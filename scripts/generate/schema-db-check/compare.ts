@@ -116,7 +116,9 @@ function lengths({ maxLength, type }: Json, column: Column, { inRequests, inResp
   if (!tooLong && !tooShort) return []
   return [
     {
-      message: `has ${maxLength === undefined ? 'no maxLength' : `maxLength ${maxLength}`}, the column ${columnLength}`,
+      message:
+        `has ${maxLength === undefined ? 'no maxLength' : `maxLength ${maxLength}`}, ` +
+        `the column ${columnLength}`,
       place: checked,
     },
   ]

@@ -1,5 +1,5 @@
-// Reads models, columns and CHECK constraints from the text of schema.prisma and the migrations, with the line
-// of each for error messages. Prisma itself validates the syntax.
+// Reads models, columns and CHECK constraints from the text of schema.prisma and the migrations, with the
+// line of each for error messages. Prisma itself validates the syntax.
 export interface Place {
   file: string
   line: number
@@ -39,7 +39,9 @@ export interface Database {
   enums: Map<string, Enum>
 }
 
-/** The texts of the files that define the database. `omitted` is the module that configures Prisma's `omit`. */
+/**
+ * The texts of the files that define the database. `omitted` is the module that configures Prisma's `omit`.
+ */
 export interface Sources {
   schema: string
   migrations: Array<{ file: string; text: string }>
@@ -127,7 +129,9 @@ type ColumnCheck =
   | { column: string; min: number }
   | { column: string; max: number }
 
-/** The value lists, lengths and bounds of single columns in a CHECK expression. NULL always passes a CHECK. */
+/**
+ * The value lists, lengths and bounds of single columns in a CHECK expression. NULL always passes a CHECK.
+ */
 function checksIn(expression: string): ColumnCheck[] {
   const inner = unwrapped(expression.replace(/^"\w+" IS NULL OR /, ''))
   const parts = split(inner.replace(/("\w+") BETWEEN (\d+) AND (\d+)/g, '$1 >= $2 AND $1 <= $3'))
