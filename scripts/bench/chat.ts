@@ -1,6 +1,5 @@
-// What a chat costs between the client and the server of models: how much later the first token comes and
-// the answer is whole than from that server itself, and the CPU of this server for a token, of many streams
-// at once.
+// Benchmark of chat: the time to the first token and to the complete answer compared with the model server
+// itself, and this server's CPU time per token with many concurrent streams.
 import { join } from 'node:path'
 import { openUpstream } from './model-server.ts'
 import { serve } from './http.ts'
@@ -102,7 +101,7 @@ export async function benchChat(
   }
 }
 
-/** Reads a stream to its end. @returns when the first token was there, and all of it. */
+/** Reads a stream to its end. @returns the times of the first token and of the end. */
 async function timed(url: string, body: object, sign: string, key?: string): Promise<Times> {
   const began = performance.now()
   const response = await fetch(url, {
@@ -113,7 +112,7 @@ async function timed(url: string, body: object, sign: string, key?: string): Pro
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
     },
   })
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  if (response.status !== 200) throw new Error(`${url} returned ${response.status}: ${await response.text()}`)
   let first = 0
   let seen = ''
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {

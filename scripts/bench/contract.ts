@@ -1,6 +1,5 @@
-// What a large contract costs: seconds of CPU to generate from it, and to start the server with it. The
-// larger ones are the real one with copies of its largest area; they are served by a copy of this project
-// with handlers that do nothing.
+// Benchmark of large contracts: CPU time to generate the code and to start the server. Larger contracts are
+// the real one plus copies of its largest area, served by a copy of this project with empty handlers.
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -13,13 +12,14 @@ import { table } from './table.ts'
 
 const root = join(import.meta.dirname, '../..')
 const ownOperations = Object.keys(own).length
-/** What the server loads of the generated code to hold requests and answers against the contract. */
+/** The generated code that the server loads for validation. */
 const validation = ['validators.js', 'replies.js', 'serializers.js']
 
 interface Cost {
   operations: number
   generate: number
-  /** null for a contract with less than the server needs. */ server: {
+  /** null for a contract that lacks operations the server needs. */
+  server: {
     boot: number
     parts: number[]
     use: number
@@ -67,7 +67,7 @@ async function best(repeats: number, measure: () => Promise<number>): Promise<nu
   return least
 }
 
-/** The project around `generated/`, which is there already. */
+/** Copies the project around the existing `generated/`. */
 export async function copyProject(folder: string): Promise<void> {
   for (const name of ['app', 'services', 'infra', 'prisma', 'generated/prisma', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true })
@@ -88,8 +88,7 @@ export async function copyProject(folder: string): Promise<void> {
 }
 
 /**
- * Loads the parts of the validation one by one, saying what each takes, and then starts the server as `npm
- * start` does.
+ * Loads the validation modules one by one and measures each, then starts the server as `npm start` does.
  */
 function bootSource(folder: string): string {
   const load = (name: string): string =>
@@ -117,10 +116,7 @@ async function boot(stage: Stage, folder: string, url: string): Promise<{ boot: 
   return { boot: cpu, parts: parts.map(Number) }
 }
 
-/**
- * Loading compiles little; this calls every one of the functions once, as the first request to each
- * operation would.
- */
+/** V8 compiles functions lazily; this calls each once, as the first request to each operation would. */
 async function usingAll(stage: Stage, folder: string): Promise<number> {
   writeFileSync(
     join(folder, 'use.ts'),

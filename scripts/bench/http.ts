@@ -1,6 +1,6 @@
-// Requests per second of CPU: this server as it ships, and the same three operations written with other
-// means, all on one database. Rounds are short and take turns, and each server's best one counts, since the
-// machine is never quiet.
+// Requests per second of CPU time: this server and the same three operations in other frameworks, on one
+// database. Rounds are short and alternate; the best round of each server counts, because the machine is
+// never idle.
 import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { addPeople, addProjects, createDatabase, type Person } from './population.ts'
@@ -21,7 +21,7 @@ interface Action {
   status: number
   next: () => Shot
 }
-/** The best round of a server and an action, and what PostgreSQL used over all of them. */
+/** The best round of a server and an action, and PostgreSQL's CPU time over all rounds. */
 interface Result {
   best: number
   requests: number
@@ -56,7 +56,7 @@ export async function benchHttp(
   const results = new Map<string, Result>()
   for (let round = -1; round < rounds; round++) {
     for (const action of actions) {
-      // Whoever comes first in a round finds the caches as another kind of request left them.
+      // The first server of a round would find the caches filled by another kind of request.
       const turn = servers.map((_, i) => servers[(i + Math.max(0, round)) % servers.length])
       for (const server of turn) {
         const { requests, cpu, postgres } = await fire(
@@ -125,7 +125,7 @@ function actionsOf(reader: Person, writer: Person, ids: string[]): Action[] {
   ]
 }
 
-/** Every server gives the same answers, but for what names a new project. */
+/** All servers must give the same responses, except for the ids of new projects. */
 async function verify(servers: Server[], actions: Action[], id: string): Promise<void> {
   const answers: unknown[] = []
   for (const { port } of servers) {
@@ -148,7 +148,7 @@ async function verify(servers: Server[], actions: Action[], id: string): Promise
   }
   servers.forEach(({ name }, i) => deepStrictEqual(answers[i], answers[0], `${name} answers differently`))
   if (JSON.stringify(answers[0]).includes('[false,'))
-    throw new Error(`the servers refuse what they should serve: ${JSON.stringify(answers[0])}`)
+    throw new Error(`the servers reject the requests: ${JSON.stringify(answers[0])}`)
 }
 
 async function fire(

@@ -1,5 +1,5 @@
-// Databases with people and their projects, however many: written in SQL as the triggers would have left
-// them, since a million creations through the API would take longer than the bench.
+// Fills databases with any number of users and projects. Written in SQL with the results of the triggers,
+// because a million requests to the API would take too long.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { openDatabase } from '../../infra/database/database.ts'
@@ -13,7 +13,7 @@ export interface Person {
   key: string
 }
 
-/** A migrated database of its own on the running PostgreSQL. @returns its address. */
+/** Creates a migrated database on the running PostgreSQL. @returns its URL. */
 export async function createDatabase(serverUrl: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: serverUrl })
   await client.connect()
@@ -25,7 +25,7 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   return url.href
 }
 
-/** People with a key each. */
+/** Creates users with one API key each. */
 export async function addPeople(url: string, names: string[]): Promise<Person[]> {
   const database = openDatabase({ url, poolSize: 1 })
   try {
@@ -55,7 +55,7 @@ export async function addPeople(url: string, names: string[]): Promise<Person[]>
 }
 
 /**
- * Gives a person who has none this many projects, a millisecond apart. @returns the ids of the newest ones.
+ * Creates projects for a user without projects, one millisecond apart. @returns the ids of the newest ones.
  */
 export async function addProjects(
   url: string,
@@ -95,7 +95,7 @@ export async function addProjects(
   }
 }
 
-/** Gives a person who has none this many files, a millisecond apart, whose bytes are nowhere. */
+/** Creates file rows without blobs for a user without files, one millisecond apart. */
 export async function addFiles(url: string, dataDir: string, owner: Person, count: number): Promise<void> {
   const client = await openAsAdministrator(url, dataDir)
   try {
@@ -117,7 +117,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
   }
 }
 
-/** No triggers and no checks of foreign keys in this session: what they would do is done once, at the end. */
+/** Disables triggers and foreign keys in this session; their work is done once, at the end. */
 async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Client> {
   const administrator = new URL(url)
   administrator.username = ADMINISTRATOR
@@ -130,9 +130,7 @@ async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Cli
   return client
 }
 
-/**
- * SQL for a TypeID of the millisecond `ms`: ten characters of time, then what a new id happens to end with.
- */
+/** SQL for a TypeID of the millisecond `ms`: ten characters of time and a random suffix. */
 function idOf(prefix: 'prj' | 'file'): string {
   const time = Array.from(
     { length: 10 },

@@ -1,6 +1,6 @@
-// A cold start, from the start of the process to its first 200: this server, with its database there and
-// migrated, beside Express with express-openapi-validator and Fastify with glue's own validation, neither
-// with a database, on the same contract.
+// Benchmark of a cold start, from the start of the process to its first 200: this server with a migrated
+// database, compared with Express with express-openapi-validator and Fastify with glue's own validation,
+// both without a database, on the same contract.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeLargeSpec } from './large-spec.ts'
@@ -66,7 +66,7 @@ async function start(stage: Stage, file: string, env: Record<string, string>): P
     const [, address] = await program.says(/serving at (http:\S+)/)
     const response = await fetch(`${address}/healthz`)
     if (response.status !== 200)
-      throw new Error(`${file} answers ${response.status}: ${await response.text()}`)
+      throw new Error(`${file} returned ${response.status}: ${await response.text()}`)
     return { wall: (performance.now() - started) / 1000, cpu: await program.cpu() }
   } finally {
     await program.stop()

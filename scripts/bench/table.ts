@@ -1,6 +1,6 @@
-// Plain tables for a terminal or a README.
+// Formats tables for a terminal or a README.
 
-/** Markdown, with the columns aligned; all but the first column are numbers, to the right. */
+/** A Markdown table. All columns but the first are numbers, aligned to the right. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)))
   const line = (cells: string[]): string =>

@@ -17,21 +17,21 @@ t.test('each event is a webhook whose payload has its type, object and previous 
   t.strictSame(Object.keys(published.webhooks), ['thing.made', 'thing.moved'])
   const { post } = published.webhooks['thing.made']
   t.equal(post.summary, 'thing.made')
-  t.match(post.description, /^A thing was made\. For keys with the scope `things:read`/)
+  t.match(post.description, /^A thing was made\. Requires the scope `things:read`\.$/)
   t.strictSame(post.requestBody.content['application/json'].schema, {
     $ref: '#/components/schemas/ThingMadeEvent',
   })
   const { type, data } = schemas.ThingMadeEvent.properties
-  t.strictSame(type, { const: 'thing.made' })
-  t.strictSame(data.properties.object, { $ref: '#/components/schemas/ThingInEvents' })
-  t.strictSame(data.properties.previous_attributes, { $ref: '#/components/schemas/ThingInEventsBefore' })
-  t.equal(schemas.ThingInEventsBefore.required, undefined, 'what did not change is not there')
+  t.match(type, { const: 'thing.made', description: /type/ })
+  t.match(data.properties.object, { $ref: '#/components/schemas/ThingInEvents', description: /resource/ })
+  t.match(data.properties.previous_attributes, { $ref: '#/components/schemas/ThingInEventsBefore' })
+  t.equal(schemas.ThingInEventsBefore.required, undefined, 'unchanged fields are omitted')
   t.end()
 })
 
 t.test('a field with x-in-events: false is in no event', (t) => {
   t.strictSame(Object.keys(schemas.ThingInEvents.properties), ['id', 'name', 'made_at'])
-  t.ok(schemas.Thing.properties.mine, 'and still in the resource')
+  t.ok(schemas.Thing.properties.mine, 'the resource still has the field')
   t.end()
 })
 
