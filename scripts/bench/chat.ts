@@ -75,7 +75,8 @@ export async function benchChat(
         .sort((a, b) => a - b)
         [Math.floor(pairs.length / 2)].toFixed(1)
     return [
-      `Milliseconds of an answer of ${count(tokens)} tokens that are there at once, ${rounds} in pairs: the best, and the median.`,
+      `Milliseconds for an answer of ${count(tokens)} tokens that the model returns at once; ` +
+        `the best and the median of ${rounds} pairs.`,
       '',
       table(
         ['', 'first token', 'whole'],
@@ -94,7 +95,8 @@ export async function benchChat(
         ],
       ),
       '',
-      `CPU of this server for a token, of ${streams} streams at once with ${perSecond} tokens a second each: ${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, everything before and after the tokens included.`,
+      `CPU of this server per token, with ${streams} streams of ${perSecond} tokens per second: ` +
+        `${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, including everything before and after the tokens.`,
     ].join('\n')
   } finally {
     for (const close of closers) await close()

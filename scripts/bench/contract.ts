@@ -137,11 +137,11 @@ process.stderr.write(\`used \${used() - before}\\n\`)
 function report(costs: Cost[], repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
-    `Seconds of CPU, the best of ${repeats} to ${repeats + 1}. This project's own contract has ${ownOperations} operations; one with fewer`,
-    'is a part of it, with which the server could not start. "Ready" is from the start of the process, with its database',
-    'there and migrated, to serving; the parts of it are the modules that the generator has written: what checks requests,',
-    'what checks answers, and what writes them. "First uses" is what is left for the first requests, until every one of',
-    'these functions has been called once.',
+    `Seconds of CPU, the best of ${repeats} to ${repeats + 1}.`,
+    `This project's contract has ${ownOperations} operations. The server cannot start with a smaller one.`,
+    '"Ready": from the start of the process, with a migrated database, until it serves. Its parts are the generated',
+    'modules: request validators, response validators and serializers. "First uses": the additional time until each',
+    'of their functions has been called once.',
     '',
     table(
       [

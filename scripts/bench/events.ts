@@ -103,7 +103,8 @@ async function costOfWrites(
   const of = (server: Server, action: string): Cost => best.get(`${server.name}/${action}`)!
   const [loud, silent] = servers
   return [
-    `CPU of a write, in µs, server + PostgreSQL: the least of ${rounds} rounds of ${seconds} s each, ${connections} connections; numbering the events is part of it.`,
+    `CPU of a write in µs, server + PostgreSQL, including the numbering of events: ` +
+      `the minimum of ${rounds} rounds of ${seconds} s each, ${connections} connections.`,
     '',
     table(
       ['', ...titles],
@@ -217,7 +218,7 @@ async function costOfDeliveries(
     const postgres = postgresCpu(dataDir) - begun.postgres
     const seconds = (performance.now() - begun.at) / 1000
     return [
-      `Deliveries of a queue of ${count(deliveries)} to one endpoint that answers at once, by one worker, 10 of them at a time:`,
+      `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
       '',
       table(
         ["per second of the worker's CPU", "per second of PostgreSQL's CPU", 'per second'],

@@ -96,7 +96,8 @@ function report(all: Size[], rounds: number, seconds: number): string {
   const first = all[0]
   const last = all[all.length - 1]
   return [
-    `GET /v1/projects, first page and exact total, one request at a time: the best of ${rounds} rounds of ${seconds} s each, in µs.`,
+    `GET /v1/projects, first page and exact total, one request at a time: ` +
+      `the best of ${rounds} rounds of ${seconds} s each, in µs.`,
     '',
     table(
       ['projects of the caller', 'time', 'CPU of the server', 'CPU of PostgreSQL (mean)'],

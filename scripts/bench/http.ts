@@ -133,7 +133,8 @@ async function verify(servers: Server[], actions: Action[], id: string): Promise
     for (const { status, next } of actions) {
       const { method, path, key, body } = next()
       const response = await fetch(
-        `http://127.0.0.1:${port}${method === 'GET' && path !== '/v1/projects' ? `/v1/projects/${id}` : path}`,
+        `http://127.0.0.1:${port}` +
+          (method === 'GET' && path !== '/v1/projects' ? `/v1/projects/${id}` : path),
         {
           method,
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -184,9 +185,9 @@ function report(
   const ratio = (a: Server, b: Server) =>
     actions.map((action) => (result(a, action).best / result(b, action).best).toFixed(2))
   return [
-    `Requests per second of the server's own CPU: the best of ${rounds} rounds of ${seconds} s each, ${connections} connections,`,
-    `a caller with ${count(projects)} projects, pages of 20 with their exact total. Only this server writes a log (to /dev/null);`,
-    'the bare one checks nothing; the other two keep a key they have seen for ever. Every answer was compared first.',
+    `Requests per second of the server's CPU: the best of ${rounds} rounds of ${seconds} s, ${connections} connections,`,
+    `a user with ${count(projects)} projects, pages of 20 with the exact total. Only this server logs (to /dev/null).`,
+    'The minimal server validates nothing; the other two cache keys forever. All responses were compared first.',
     '',
     table(
       ['server', ...titles],

@@ -57,7 +57,9 @@ export async function openLoad({ port, connections, next, status }: LoadOptions)
 }
 
 function bytesOf({ method, path, key, body }: Shot, port: number): string {
-  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\naccept: application/json\r\nauthorization: Bearer ${key}\r\n`
+  const head =
+    `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n` +
+    `accept: application/json\r\nauthorization: Bearer ${key}\r\n`
   if (body === undefined) return `${head}\r\n`
   const text = JSON.stringify(body)
   return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`

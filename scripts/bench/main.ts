@@ -107,7 +107,8 @@ try {
   for (const name of positionals.length > 0 ? positionals : Object.keys(benchmarks)) {
     const started = Date.now()
     console.log(
-      `${await benchmarks[name](stage, quick)}\n\n(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`,
+      `${await benchmarks[name](stage, quick)}\n\n` +
+        `(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`,
     )
   }
 } catch (error) {

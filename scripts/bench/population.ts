@@ -66,18 +66,22 @@ export async function addProjects(
   const client = await openAsAdministrator(url, dataDir)
   try {
     const first = Date.now() - count
-    const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r`
+    const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at
+      FROM generate_series(1::bigint, ${count}) n) r`
     await client.query(
       `
-      INSERT INTO projects (id, name, description, category, owner_id, tags, member_count, metadata, created_at, updated_at)
-      SELECT ${idOf('prj')}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1, ARRAY['bench', 'q4'], 1, '{"team":"bench"}', at, at
+      INSERT INTO projects
+        (id, name, description, category, owner_id, tags, member_count, metadata, created_at, updated_at)
+      SELECT ${idOf('prj')}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1,
+        ARRAY['bench', 'q4'], 1, '{"team":"bench"}', at, at
       FROM ${rows}`,
       [owner.id],
     )
     await client.query(
       `
       INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
-      SELECT 'mem' || substr(id, 4), id, owner_id, 'owner', created_at, updated_at FROM projects WHERE owner_id = $1 ORDER BY id`,
+      SELECT 'mem' || substr(id, 4), id, owner_id, 'owner', created_at, updated_at
+      FROM projects WHERE owner_id = $1 ORDER BY id`,
       [owner.id],
     )
     await client.query("INSERT INTO project_counts (user_id, status, count) VALUES ($1, 'active', $2)", [
@@ -102,14 +106,20 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
     const first = Date.now() - count
     await client.query(
       `
-      INSERT INTO files (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key, created_at, updated_at)
-      SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100, CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
+      INSERT INTO files
+        (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key,
+        created_at, updated_at)
+      SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100,
+        CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
         repeat('0', 64), '{"team":"bench"}', ARRAY['bench'], id, at, at
-      FROM (SELECT ${idOf('file')} AS id, n, at FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r) f`,
+      FROM (SELECT ${idOf('file')} AS id, n, at
+        FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at
+          FROM generate_series(1::bigint, ${count}) n) r) f`,
       [owner.id],
     )
     await client.query(
-      'INSERT INTO storage_usage (space_id, files, bytes) SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id',
+      `INSERT INTO storage_usage (space_id, files, bytes)
+        SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id`,
     )
     await client.query('VACUUM ANALYZE')
   } finally {

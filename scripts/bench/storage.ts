@@ -74,7 +74,7 @@ async function benchTransfers(stage: Stage, { rounds, bytes }: StorageSizes): Pr
   }
   const [ours, bare] = servers
   return [
-    `Seconds of the server's CPU for a GiB: the least of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB each.`,
+    `CPU seconds of the server per GiB: the minimum of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB each.`,
     '',
     table(
       ['', 'upload', 'download'],
@@ -205,7 +205,8 @@ async function benchLists(stage: Stage, { files: sizes, rounds, seconds }: Stora
   for (const { program } of all) await program.stop()
   const [first, last] = [all[0], all[all.length - 1]]
   return [
-    `GET /v1/storage/files, a page of 20 with its exact total, one request at a time: time in µs, the best of ${rounds} rounds of ${seconds} s each.`,
+    `GET /v1/storage/files, a page of 20 with the exact total, one request at a time: ` +
+      `µs, the best of ${rounds} rounds of ${seconds} s each.`,
     '',
     table(
       ['', ...all.map(({ files }) => `${count(files)} files`), 'growth'],
