@@ -19,7 +19,7 @@ function thrown(): Map<string, Set<number>> {
       name.endsWith('.ts'),
     )) {
       for (const [, status, code] of readFileSync(join(root, room, name), 'utf8').matchAll(
-        /new ApiError\((\d{3}), '([A-Z_]+)'/g,
+        /new ApiError\(\s*(\d{3}),\s*'([A-Z_]+)'/g,
       ))
         found.set(code, (found.get(code) ?? new Set()).add(Number(status)))
     }

@@ -138,7 +138,7 @@ t.test('a folder that others may pass through serves as well as a closed one', a
 t.test('a second server refuses the folder, and the operator attaches', async (t) => {
   const dataDir = dataFolder(t)
   const server = runProgram(t, SERVER, [dataDir])
-  const { url } = await server.told('url')
+  const { url } = await server.line('url')
 
   t.match(await sentenceOf(t, start(t, dataDir)), new RegExp(`process ${server.pid}\\b.*stop it`))
   const attached = await start(t, dataDir, [], 'attach')
@@ -154,10 +154,10 @@ t.test('a second server refuses the folder, and the operator attaches', async (t
 t.test('of two that start together on an empty folder one serves', async (t) => {
   const dataDir = dataFolder(t)
   const both = [runProgram(t, SERVER, [dataDir]), runProgram(t, SERVER, [dataDir])]
-  const ready = await Promise.allSettled(both.map((server) => server.told('url')))
+  const ready = await Promise.allSettled(both.map((server) => server.line('url')))
   t.equal(ready.filter(({ status }) => status === 'fulfilled').length, 1)
   const other = both[ready.findIndex(({ status }) => status === 'rejected')]
-  t.match(await other?.told('failed'), { failed: 'EmbeddedPostgresError', message: /uses the data folder/ })
+  t.match(await other?.line('failed'), { failed: 'EmbeddedPostgresError', message: /uses the data folder/ })
   await both[ready.findIndex(({ status }) => status === 'fulfilled')]?.kill('SIGTERM')
 })
 
@@ -165,7 +165,7 @@ t.test('of two that take a lock at the same moment exactly one gets it, round af
   const folder = dataFolder(t)
   const at = String(Date.now() + 1_500)
   const racers = [1, 2].map(() => runProgram(t, 'support/lock-racer.ts', [folder, at, String(LOCK_ROUNDS)]))
-  const won = await Promise.all(racers.map(async (racer) => (await racer.told('won'))['won'] as number[]))
+  const won = await Promise.all(racers.map(async (racer) => (await racer.line('won'))['won'] as number[]))
   t.strictSame(
     won.flat().sort((a, b) => a - b),
     Array.from({ length: LOCK_ROUNDS }, (_, round) => round),
@@ -176,7 +176,7 @@ t.test('of two that take a lock at the same moment exactly one gets it, round af
 t.test('an operator who attaches while the server starts waits for it', async (t) => {
   const dataDir = dataFolder(t)
   const both = [runProgram(t, SERVER, [dataDir, 'attach']), runProgram(t, SERVER, [dataDir, 'attach'])]
-  const urls = await Promise.all(both.map(async (server) => server.told('url')))
+  const urls = await Promise.all(both.map(async (server) => server.line('url')))
   t.strictSame(urls.map(({ adopted }) => adopted).sort(), [false, true])
   t.equal(urls[0]?.['url'], urls[1]?.['url'])
   for (const [index, server] of both.entries())
@@ -188,7 +188,7 @@ t.test('an operator who attaches while the server starts waits for it', async (t
 t.test('what a killed server left running is stopped, and what it acknowledged is there', async (t) => {
   const dataDir = dataFolder(t)
   const server = runProgram(t, SERVER, [dataDir])
-  const url = String((await server.told('url'))['url'])
+  const url = String((await server.line('url'))['url'])
   await query(url, 'CREATE TABLE kept AS SELECT 7 AS n')
   const left = postmasterOf(dataDir)
   await server.kill('SIGKILL')
@@ -296,10 +296,10 @@ t.test(
 
 t.test('Ctrl-C reaches the server and not the database', async (t) => {
   const server = runProgram(t, SERVER, [dataFolder(t)])
-  const { url } = await server.told('url')
+  const { url } = await server.line('url')
   process.kill(-server.pid, 'SIGINT')
   t.strictSame(
-    await server.told('drained'),
+    await server.line('drained'),
     { drained: true },
     'the database answers while the server drains',
   )

@@ -112,7 +112,7 @@ const script = (url: string, key: string) => `
   const upload = await client.resumableUpload(new File([new Uint8Array(3_000_000)], 'more.bin'), { pieceSize: 2_000_000 })
   let event
   for await (event of client.streamEvents({ query: { after: 0, type: 'project.created' } })) break
-  const told = { names, code, bytes: file.bytes, monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]), last: progress.at(-1), uploaded: upload.file_id !== null, event: event.data.type }
+  const result = { names, code, bytes: file.bytes, monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]), last: progress.at(-1), uploaded: upload.file_id !== null, event: event.data.type }
 `
 const expected = {
   names: ['From outside'],
@@ -129,7 +129,7 @@ t.test('the client runs in Node', async (t) => {
   const { key } = await server.person()
   await writeFile(
     join(folder, 'use.js'),
-    `import { createPlatformClient, PlatformError } from '@platform-api/client'\n${script(server.url, key)}\nconsole.log(JSON.stringify(told))`,
+    `import { createPlatformClient, PlatformError } from '@platform-api/client'\n${script(server.url, key)}\nconsole.log(JSON.stringify(result))`,
   )
   const { stdout, stderr } = await run(process.execPath, ['use.js'], { cwd: folder })
   t.strictSame(JSON.parse(stdout), expected)
@@ -180,10 +180,10 @@ t.test(
     const problems: string[] = []
     page.on('pageerror', (error) => problems.push(String(error)))
     await page.goto(origin)
-    const told = await page.evaluate(
-      `(async () => { const { createPlatformClient, PlatformError } = await import('@platform-api/client')\n${script(server.url, key)}\nreturn told })()`,
+    const result = await page.evaluate(
+      `(async () => { const { createPlatformClient, PlatformError } = await import('@platform-api/client')\n${script(server.url, key)}\nreturn result })()`,
     )
-    t.strictSame(told, expected)
+    t.strictSame(result, expected)
     t.strictSame(problems, [])
   },
 )

@@ -17,7 +17,7 @@ const bytes = randomBytes(3_000_000)
 const sha256 = hash('sha256', bytes)
 
 function isMonotone(t: Test, progress: Progress[], total: number): void {
-  t.ok(progress.length > 1, `told ${progress.length} times`)
+  t.ok(progress.length > 1, `${progress.length} progress reports`)
   t.ok(
     progress.every(
       ({ sent, total: all }, i) => all === total && sent <= total && (i === 0 || sent > progress[i - 1].sent),
@@ -171,7 +171,7 @@ t.test('an empty file can be uploaded', async (t) => {
 
 t.test('a document is sent as JSON or as a form, depending on its fields', async (t) => {
   const base = await client.createKnowledgeBase({ body: { name: 'Rules' } })
-  const told = await client.createDocument({
+  const fromText = await client.createDocument({
     path: { id: base.id },
     body: { name: 'told', text: 'Events are kept for 30 days.' },
   })
@@ -180,7 +180,7 @@ t.test('a document is sent as JSON or as a form, depending on its fields', async
     body: { file: new File(['Keys are shown once.'], 'keys.md', { type: 'text/markdown' }) },
   })
   t.match(
-    [told, sent],
+    [fromText, sent],
     [
       { name: 'told', source: { type: 'text' } },
       { name: 'keys.md', source: { type: 'file' } },

@@ -334,6 +334,6 @@ t.test('client.api has authentication, Idempotency-Keys and retries', async (t) 
     fetch: forms,
     clock: impatientClock(),
   }).api.POST('/storage/upload', { body: form as never, bodySerializer: (it: unknown) => it })
-  t.match(uploaded.data, { name: 'raw.txt', path: 'raw', bytes: 5 }, 'a form is written anew')
+  t.match(uploaded.data, { name: 'raw.txt', path: 'raw', bytes: 5 }, 'the form is encoded again')
   t.equal(formsSent.length, 2)
 })

@@ -49,9 +49,12 @@ t.test('compiled files are reused unless the source or the output has changed', 
   t.equal(await project.read('generated/client/retry.js'), before)
 
   const source = await project.read('packages/client/retry.ts')
-  await project.write('packages/client/retry.ts', source.replace('longestWait = 120', 'longestWait = 60'))
+  await project.write(
+    'packages/client/retry.ts',
+    source.replace('maxWaitSeconds = 120', 'maxWaitSeconds = 60'),
+  )
   t.match(await project.generate(), /client\/retry\.js/)
-  t.match(await project.read('generated/client/retry.js'), 'longestWait = 60')
+  t.match(await project.read('generated/client/retry.js'), 'maxWaitSeconds = 60')
 
   await project.write('generated/client/more.js', '')
   await t.rejects(project.generate({ check: true }), {
@@ -80,6 +83,6 @@ t.test('an unknown event in x-stream-ends is an error in the spec', async (t) =>
     () => '',
     (error: Error) => error.message,
   )
-  t.match(stderr, /spec\/things\.yaml:\d+:\d+ `gone` is no event of the stream/)
+  t.match(stderr, /spec\/things\.yaml:\d+:\d+ `gone` is not an event of the stream/)
   t.notMatch(stderr, /`message` is no event/)
 })

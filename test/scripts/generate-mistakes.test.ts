@@ -430,12 +430,12 @@ const mistakes: Record<string, Mistake> = {
   },
   'a misspelled extension': {
     change: ['x-rate-limit: write', 'x-ratelimit: write'],
-    says: /unknown extension `x-ratelimit`: .*x-rate-limit/,
+    says: /unknown extension `x-ratelimit`; .*x-rate-limit/,
     at: 'x-ratelimit',
   },
   'an extension in the wrong place': {
     change: ['x-rate-limit: write', 'x-rate-limits: write'],
-    says: /`x-rate-limits` stands in a Root/,
+    says: /`x-rate-limits` belongs in a Root/,
     at: 'x-rate-limits',
   },
   'a misspelled extension of a schema': {
@@ -451,18 +451,18 @@ const mistakes: Record<string, Mistake> = {
   },
   'an extension with an invalid value': {
     change: ['x-rate-limit: write', 'x-idempotency: never'],
-    says: /`x-idempotency` is one of handler, anew/,
+    says: /`x-idempotency` must be one of handler, anew/,
     at: 'never',
   },
   'x-event-types that is not a list': {
     change: ['x-event-types: [types, other]', 'x-event-types: types'],
-    says: /`x-event-types` is a list/,
+    says: /`x-event-types` must be a list/,
     at: 'x-event-types',
   },
   'a rate limit that is not a number': {
     file: 'openapi.yaml',
     change: ['  default: 600', '  default: often'],
-    says: /`x-rate-limits` is requests a minute/,
+    says: /`x-rate-limits` must be a positive integer for each policy/,
     at: 'default: often',
   },
   'a duplicate enum value': {

@@ -1,5 +1,5 @@
-// Mismatches introduced into a copy of the spec or the database schema: each is reported with both places, and
-// nothing else is.
+// Mismatches introduced into a copy of the spec or the database schema: each is reported with both places,
+// and nothing else is.
 import t from 'tap'
 import { bundle, createConfig } from '@redocly/openapi-core'
 import { execFile } from 'node:child_process'
@@ -215,7 +215,8 @@ t.test('each mismatch is reported with both places, and nothing else is', async 
         .filter(([, named]) => named === file)
         .map(([, , at]) => Number(at)),
     )
-    // The place of an enum is its start, of a missing column the model, and of a component the reference to it.
+    // The place of an enum is its start, of a missing column the model, and of a component the reference to
+    // it.
     t.ok(
       places.some((at) => at >= line - 12 && at <= line + 1) || /an enum of the spec/.test(name),
       `${name}: ${places.join()} for ${line}`,

@@ -6,12 +6,12 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
-export type Told = Record<string, unknown>
+export type Line = Record<string, unknown>
 
 export interface Program {
   pid: number
   /** Resolves with the first line, past or future, that has this key. */
-  told(key: string): Promise<Told>
+  line(key: string): Promise<Line>
   kill(signal: NodeJS.Signals): Promise<void>
   ended: Promise<void>
 }
@@ -30,13 +30,13 @@ export function runProgram(
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close').then(() => {})
-  const lines: Told[] = []
+  const lines: Line[] = []
   const waiting = new Set<() => void>()
   const wake = () => {
     for (const each of waiting) each()
   }
   createInterface({ input: child.stdout }).on('line', (line) => {
-    lines.push(JSON.parse(line) as Told)
+    lines.push(JSON.parse(line) as Line)
     wake()
   })
   let over = false
@@ -56,7 +56,7 @@ export function runProgram(
     pid: child.pid ?? 0,
     ended,
     kill,
-    told: (key) =>
+    line: (key) =>
       new Promise((resolve, reject) => {
         const look = () => {
           const line = lines.find((each) => key in each)
