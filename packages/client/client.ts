@@ -56,7 +56,7 @@ interface CallInput extends ListInput {
   body?: unknown
   timeout?: number | null
   retries?: number
-  idleTimeout?: number
+  silence?: number
   onProgress?: (progress: Progress) => void
 }
 
@@ -181,7 +181,7 @@ export function createClient(
       ends: row.ends ?? [],
       resumes: row.resumes === true,
       retries: input.retries ?? options.retries ?? defaults.retries,
-      idleTimeout: input.idleTimeout ?? defaults.idleTimeout,
+      idleTimeout: input.silence ?? defaults.idleTimeout,
       clock,
       signal: input.signal,
     })

@@ -59,7 +59,7 @@ export interface UploadOptions extends CallOptions {
 
 export interface StreamOptions extends CallOptions {
   /** Milliseconds without data after which the connection counts as broken. Default 60,000. */
-  idleTimeout?: number
+  silence?: number
 }
 
 type Rest<O> = Part<'path', Parameters<O, 'path'>> &

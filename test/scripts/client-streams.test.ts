@@ -175,7 +175,7 @@ t.test('a stream of events', async (t) => {
       fetch,
       clock: impatientClock(waits),
       retries: 2,
-    }).streamEvents({ idleTimeout: 20 })
+    }).streamEvents({ silence: 20 })
     await t.rejects(stream.next(), ConnectionError)
     t.equal(opened, 3)
     t.strictSame(waits, [250, 500])
