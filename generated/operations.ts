@@ -2,7 +2,7 @@
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { components } from './types.ts'
 
-/** The names of the operations of each tag; a tag is a module of handlers/. */
+/** The operations of each tag; a tag is a module of handlers/. */
 export interface OperationsByTag {
   'ai':
     | 'listModels'
@@ -165,7 +165,7 @@ export interface OperationsByTag {
 export type Tag = keyof OperationsByTag
 export type OperationId = OperationsByTag[Tag]
 
-/** The operations that need no key. */
+/** The operations that need no API key. */
 export type PublicOperationId =
   | 'getAvatarImage'
   | 'getUploadOptions'
@@ -181,34 +181,34 @@ export type PublicOperationId =
   | 'getOpenapiYaml'
   | 'getDocs'
 
-/** The operations that are also served to whoever has no key. */
+/** The operations that accept an API key but do not need one. */
 export type KeyOptionalOperationId =
   | 'downloadFile'
 
-/** The operations whose body is, or may be, a form with a file, and the name of the file. */
+/** The operations that accept a form with a file, and the field of the file. */
 export interface FormFiles {
   uploadAvatar: 'file'
   uploadFile: 'file'
   createDocument: 'file'
 }
 
-/** The operations whose handlers get JSON as the bytes that came. */
+/** The operations whose handlers get the unparsed bytes of the JSON body. */
 export type RawOperationId =
   | 'receiveStripeEvent'
 
-/** The operations whose body is bytes and nothing else. */
+/** The operations whose body is raw bytes. */
 export type StreamedOperationId =
   | 'createUpload'
   | 'appendUpload'
 
-/** The operations that answer 200 with bytes. */
+/** The operations whose 200 response is raw bytes. */
 export type BinaryOperationId =
   | 'getAvatarImage'
   | 'downloadFile'
   | 'downloadByLink'
   | 'getReceipt'
 
-/** The data of each event of the operations that answer with a stream. */
+/** The data of each event, for the operations that return an event stream. */
 export interface StreamEvents {
   streamChat: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }
   streamMessage: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }
@@ -220,7 +220,8 @@ type Row = OperationInfo & { errors: number[] }
 
 function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, OperationInfo> {
   const reply = { contentType: 'application/json', serializer: 'replyError' }
-  for (const { replies, errors } of Object.values<Row>(rows)) for (const status of errors) replies[status] = reply
+  for (const { replies, errors } of Object.values<Row>(rows))
+    for (const status of errors) replies[status] = reply
   return rows
 }
 

@@ -28,7 +28,7 @@ import { webhooks } from '../handlers/webhooks.ts'
 import type { OperationId } from './operations.ts'
 import type { Operations } from '../services/handler.ts'
 
-/** Every operation's handler; the compiler names the one that is missing. */
+/** The handlers of all operations. A missing handler is a type error. */
 export const handlers: Operations = {
   ...ai,
   ...aiDocuments,
@@ -60,7 +60,7 @@ export const handlers: Operations = {
 
 const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
 
-/** What fastify-openapi-glue makes routes of: paths and operationIds, free of schemas and references. */
+/** A minimal document for fastify-openapi-glue: only paths and operationIds. */
 export const skeleton = {
   openapi: '3.1.0',
   info: { title: 'skeleton', version: '1' },

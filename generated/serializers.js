@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 
-// Built on first use: a start pays only for what it serves.
+// Compiled on first use, for a fast start.
 const define = (target, name, build) => {
   const value = build({ exports: {} })
   Object.defineProperty(target, name, { value })

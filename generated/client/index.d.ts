@@ -15,11 +15,17 @@ export type { Progress } from './progress.js'
 export type { components, operations, paths } from './types.js'
 
 export interface PlatformClient extends Methods {
-  /** openapi-fetch by method and path, with the same key, Idempotency-Keys and repetitions; what it answers is not thrown. */
+  /**
+   * openapi-fetch by method and path, with the same authentication and retries. It does not throw API
+   * errors.
+   */
   api: Client<paths>
-  /** Uploads a file in pieces that goes on where it is cut off. @returns the upload, with its `file_id`. */
-  resumableUpload (file: Blob, options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>): Promise<Output<operations['getUpload']>>
+  /** Uploads a file in chunks; resumes after a network error. @returns the upload with its `file_id`. */
+  resumableUpload (
+    file: Blob,
+    options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>,
+  ): Promise<Output<operations['getUpload']>>
 }
 
-/** Sends nothing yet. */
+/** Sends no request. */
 export declare function createPlatformClient (options: ClientOptions): PlatformClient

@@ -3,7 +3,7 @@ import type { OperationRow } from './client.js'
 import type { BytesMethod, DownloadMethod, FormMethod, ListMethod, Method, StreamMethod } from './method.js'
 import type { components, operations as Declared } from './types.js'
 
-/** A method for each operation, by its name in the contract. */
+/** One method per operation, named by its operationId. */
 export interface Methods {
   /** Get your profile: `GET /v1/user/profile` */
   getProfile: Method<Declared['getProfile']>

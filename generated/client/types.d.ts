@@ -2150,7 +2150,7 @@ export interface webhooks {
         put?: never;
         /**
          * profile.updated
-         * @description Your profile was updated. Requires an API key with the scope `user:read`.
+         * @description Your profile was updated. Requires the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2165,7 +2165,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2191,7 +2191,7 @@ export interface webhooks {
         put?: never;
         /**
          * settings.updated
-         * @description Your settings were updated. Requires an API key with the scope `user:read`.
+         * @description Your settings were updated. Requires the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2206,7 +2206,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2232,7 +2232,7 @@ export interface webhooks {
         put?: never;
         /**
          * api_key.created
-         * @description One of your API keys was created. Requires an API key with the scope `user:read`.
+         * @description One of your API keys was created. Requires the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2247,7 +2247,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2273,7 +2273,7 @@ export interface webhooks {
         put?: never;
         /**
          * api_key.rotated
-         * @description One of your API keys was replaced by a new key. `previous_attributes` has the ID of the old key. Requires an API key with the scope `user:read`.
+         * @description One of your API keys was replaced by a new key. `previous_attributes` has the ID of the old key. Requires the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2288,7 +2288,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2314,7 +2314,7 @@ export interface webhooks {
         put?: never;
         /**
          * api_key.revoked
-         * @description One of your API keys was revoked. Requires an API key with the scope `user:read`.
+         * @description One of your API keys was revoked. Requires the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2329,7 +2329,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2355,7 +2355,7 @@ export interface webhooks {
         put?: never;
         /**
          * user.created
-         * @description A user was created. Requires an API key with the scope `admin`.
+         * @description A user was created. Requires the scope `admin`.
          */
         post: {
             parameters: {
@@ -2370,7 +2370,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2396,7 +2396,7 @@ export interface webhooks {
         put?: never;
         /**
          * user.updated
-         * @description An admin updated a user. Requires an API key with the scope `admin`.
+         * @description An admin updated a user. Requires the scope `admin`.
          */
         post: {
             parameters: {
@@ -2411,7 +2411,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2437,7 +2437,7 @@ export interface webhooks {
         put?: never;
         /**
          * user.deleted
-         * @description A user was deleted. Requires an API key with the scope `admin`.
+         * @description A user was deleted. Requires the scope `admin`.
          */
         post: {
             parameters: {
@@ -2452,7 +2452,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2478,7 +2478,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.created
-         * @description A project was created. Requires an API key with the scope `projects:read`.
+         * @description A project was created. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2493,7 +2493,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2519,7 +2519,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.updated
-         * @description A project was updated. Requires an API key with the scope `projects:read`.
+         * @description A project was updated. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2534,7 +2534,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2560,7 +2560,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.archived
-         * @description A project was archived. Requires an API key with the scope `projects:read`.
+         * @description A project was archived. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2575,7 +2575,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2601,7 +2601,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.unarchived
-         * @description A project was unarchived. Requires an API key with the scope `projects:read`.
+         * @description A project was unarchived. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2616,7 +2616,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2642,7 +2642,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.deleted
-         * @description A project was deleted. It can be restored for 30 days. Requires an API key with the scope `projects:read`.
+         * @description A project was deleted. It can be restored for 30 days. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2657,7 +2657,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2683,7 +2683,7 @@ export interface webhooks {
         put?: never;
         /**
          * project.restored
-         * @description A deleted project was restored. Requires an API key with the scope `projects:read`.
+         * @description A deleted project was restored. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2698,7 +2698,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2724,7 +2724,7 @@ export interface webhooks {
         put?: never;
         /**
          * member.added
-         * @description A user joined a project, because a member added them or because they accepted an invitation. Requires an API key with the scope `projects:read`.
+         * @description A user joined a project, because a member added them or because they accepted an invitation. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2739,7 +2739,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2765,7 +2765,7 @@ export interface webhooks {
         put?: never;
         /**
          * member.updated
-         * @description The role of a member changed. Requires an API key with the scope `projects:read`.
+         * @description The role of a member changed. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2780,7 +2780,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2806,7 +2806,7 @@ export interface webhooks {
         put?: never;
         /**
          * member.removed
-         * @description A member was removed, left the project, or their user was deleted. Requires an API key with the scope `projects:read`.
+         * @description A member was removed, left the project, or their user was deleted. Requires the scope `projects:read`.
          */
         post: {
             parameters: {
@@ -2821,7 +2821,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2847,7 +2847,7 @@ export interface webhooks {
         put?: never;
         /**
          * invitation.created
-         * @description An email address was invited to a project. Requires an API key with the scope `projects:read`, whose owner has at least the role `admin` in the project.
+         * @description An email address was invited to a project. Requires the scope `projects:read` and at least the project role `admin`.
          */
         post: {
             parameters: {
@@ -2862,7 +2862,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2888,7 +2888,7 @@ export interface webhooks {
         put?: never;
         /**
          * invitation.revoked
-         * @description An invitation was revoked. Requires an API key with the scope `projects:read`, whose owner has at least the role `admin` in the project.
+         * @description An invitation was revoked. Requires the scope `projects:read` and at least the project role `admin`.
          */
         post: {
             parameters: {
@@ -2903,7 +2903,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2929,7 +2929,7 @@ export interface webhooks {
         put?: never;
         /**
          * avatar.updated
-         * @description You uploaded a new avatar. Requires an API key with the scope `user:read`.
+         * @description You uploaded a new avatar. Requires the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2944,7 +2944,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2970,7 +2970,7 @@ export interface webhooks {
         put?: never;
         /**
          * avatar.deleted
-         * @description Your avatar was deleted. Requires an API key with the scope `user:read`.
+         * @description Your avatar was deleted. Requires the scope `user:read`.
          */
         post: {
             parameters: {
@@ -2985,7 +2985,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3011,7 +3011,7 @@ export interface webhooks {
         put?: never;
         /**
          * file.created
-         * @description A file was uploaded. Requires an API key with the scope `storage:read`.
+         * @description A file was uploaded. Requires the scope `storage:read`.
          */
         post: {
             parameters: {
@@ -3026,7 +3026,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3052,7 +3052,7 @@ export interface webhooks {
         put?: never;
         /**
          * file.updated
-         * @description The properties of a file, such as its name, were updated. Requires an API key with the scope `storage:read`.
+         * @description The properties of a file, such as its name, were updated. Requires the scope `storage:read`.
          */
         post: {
             parameters: {
@@ -3067,7 +3067,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3093,7 +3093,7 @@ export interface webhooks {
         put?: never;
         /**
          * file.deleted
-         * @description A file was deleted or expired. Requires an API key with the scope `storage:read`.
+         * @description A file was deleted or expired. Requires the scope `storage:read`.
          */
         post: {
             parameters: {
@@ -3108,7 +3108,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3134,7 +3134,7 @@ export interface webhooks {
         put?: never;
         /**
          * upload.created
-         * @description A resumable upload was created. A `file.created` event follows when it completes. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
+         * @description A resumable upload was created. A `file.created` event follows when it completes. Requires the scope `storage:read` and at least the project role `editor`.
          */
         post: {
             parameters: {
@@ -3149,7 +3149,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3175,7 +3175,7 @@ export interface webhooks {
         put?: never;
         /**
          * upload.deleted
-         * @description A resumable upload was canceled, expired, or failed because its bytes did not match `sha256`. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
+         * @description A resumable upload was canceled, expired, or failed because its bytes did not match `sha256`. Requires the scope `storage:read` and at least the project role `editor`.
          */
         post: {
             parameters: {
@@ -3190,7 +3190,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3216,7 +3216,7 @@ export interface webhooks {
         put?: never;
         /**
          * file_link.created
-         * @description A download link was created. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
+         * @description A download link was created. Requires the scope `storage:read` and at least the project role `editor`.
          */
         post: {
             parameters: {
@@ -3231,7 +3231,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3257,7 +3257,7 @@ export interface webhooks {
         put?: never;
         /**
          * file_link.revoked
-         * @description A download link was revoked. Requires an API key with the scope `storage:read`, whose owner has at least the role `editor` in the project.
+         * @description A download link was revoked. Requires the scope `storage:read` and at least the project role `editor`.
          */
         post: {
             parameters: {
@@ -3272,7 +3272,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3298,7 +3298,7 @@ export interface webhooks {
         put?: never;
         /**
          * session.created
-         * @description A session was created. Requires an API key with the scope `ai:read`.
+         * @description A session was created. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3313,7 +3313,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3339,7 +3339,7 @@ export interface webhooks {
         put?: never;
         /**
          * session.updated
-         * @description A session was updated. Requires an API key with the scope `ai:read`.
+         * @description A session was updated. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3354,7 +3354,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3380,7 +3380,7 @@ export interface webhooks {
         put?: never;
         /**
          * session.deleted
-         * @description A session was deleted with its messages. Requires an API key with the scope `ai:read`.
+         * @description A session was deleted with its messages. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3395,7 +3395,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3421,7 +3421,7 @@ export interface webhooks {
         put?: never;
         /**
          * message.updated
-         * @description A user edited a message. Requires an API key with the scope `ai:read`.
+         * @description A user edited a message. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3436,7 +3436,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3462,7 +3462,7 @@ export interface webhooks {
         put?: never;
         /**
          * chat.completed
-         * @description An answer was generated, either completely or up to the token limit. Requires an API key with the scope `ai:read`.
+         * @description An answer was generated, either completely or up to the token limit. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3477,7 +3477,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3503,7 +3503,7 @@ export interface webhooks {
         put?: never;
         /**
          * chat.failed
-         * @description An answer could not be generated. Requires an API key with the scope `ai:read`.
+         * @description An answer could not be generated. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3518,7 +3518,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3544,7 +3544,7 @@ export interface webhooks {
         put?: never;
         /**
          * chat.cancelled
-         * @description The generation of an answer was canceled, or stopped because the client disconnected. Requires an API key with the scope `ai:read`.
+         * @description The generation of an answer was canceled, or stopped because the client disconnected. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3559,7 +3559,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3585,7 +3585,7 @@ export interface webhooks {
         put?: never;
         /**
          * knowledge_base.created
-         * @description A knowledge base was created. Requires an API key with the scope `ai:read`.
+         * @description A knowledge base was created. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3600,7 +3600,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3626,7 +3626,7 @@ export interface webhooks {
         put?: never;
         /**
          * knowledge_base.updated
-         * @description A knowledge base was updated. Requires an API key with the scope `ai:read`.
+         * @description A knowledge base was updated. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3641,7 +3641,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3667,7 +3667,7 @@ export interface webhooks {
         put?: never;
         /**
          * knowledge_base.deleted
-         * @description A knowledge base was deleted with its documents. Requires an API key with the scope `ai:read`.
+         * @description A knowledge base was deleted with its documents. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3682,7 +3682,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3708,7 +3708,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.created
-         * @description A document was added to a knowledge base. Requires an API key with the scope `ai:read`.
+         * @description A document was added to a knowledge base. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3723,7 +3723,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3749,7 +3749,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.updated
-         * @description A document was updated or queued for indexing again. Requires an API key with the scope `ai:read`.
+         * @description A document was updated or queued for indexing again. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3764,7 +3764,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3790,7 +3790,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.ready
-         * @description A document was indexed and can be searched. Requires an API key with the scope `ai:read`.
+         * @description A document was indexed and can be searched. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3805,7 +3805,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3831,7 +3831,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.failed
-         * @description A document could not be indexed. `error` has the reason. Requires an API key with the scope `ai:read`.
+         * @description A document could not be indexed. `error` has the reason. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3846,7 +3846,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3872,7 +3872,7 @@ export interface webhooks {
         put?: never;
         /**
          * document.deleted
-         * @description A document was deleted, or its source file was deleted. Requires an API key with the scope `ai:read`.
+         * @description A document was deleted, or its source file was deleted. Requires the scope `ai:read`.
          */
         post: {
             parameters: {
@@ -3887,7 +3887,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3913,7 +3913,7 @@ export interface webhooks {
         put?: never;
         /**
          * product.created
-         * @description A product was created. Requires an API key with the scope `payments:read`.
+         * @description A product was created. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -3928,7 +3928,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3954,7 +3954,7 @@ export interface webhooks {
         put?: never;
         /**
          * product.updated
-         * @description A product was updated. Requires an API key with the scope `payments:read`.
+         * @description A product was updated. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -3969,7 +3969,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -3995,7 +3995,7 @@ export interface webhooks {
         put?: never;
         /**
          * price.created
-         * @description A price was created. Requires an API key with the scope `payments:read`.
+         * @description A price was created. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4010,7 +4010,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4036,7 +4036,7 @@ export interface webhooks {
         put?: never;
         /**
          * price.updated
-         * @description A price was activated or archived. Requires an API key with the scope `payments:read`.
+         * @description A price was activated or archived. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4051,7 +4051,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4077,7 +4077,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.created
-         * @description An order was created, by a customer or for a new billing period of a subscription. Requires an API key with the scope `payments:read`.
+         * @description An order was created, by a customer or for a new billing period of a subscription. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4092,7 +4092,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4118,7 +4118,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.paid
-         * @description An order was paid. Requires an API key with the scope `payments:read`.
+         * @description An order was paid. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4133,7 +4133,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4159,7 +4159,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.canceled
-         * @description An order was canceled or expired. Requires an API key with the scope `payments:read`.
+         * @description An order was canceled or expired. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4174,7 +4174,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4200,7 +4200,7 @@ export interface webhooks {
         put?: never;
         /**
          * order.refunded
-         * @description An order was refunded in full or in part. `refunded_amount` is the total of all refunds. Requires an API key with the scope `payments:read`.
+         * @description An order was refunded in full or in part. `refunded_amount` is the total of all refunds. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4215,7 +4215,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4241,7 +4241,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.created
-         * @description A refund was created. Requires an API key with the scope `payments:read`.
+         * @description A refund was created. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4256,7 +4256,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4282,7 +4282,7 @@ export interface webhooks {
         put?: never;
         /**
          * refund.updated
-         * @description A pending refund succeeded or failed. Requires an API key with the scope `payments:read`.
+         * @description A pending refund succeeded or failed. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4297,7 +4297,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4323,7 +4323,7 @@ export interface webhooks {
         put?: never;
         /**
          * checkout.created
-         * @description A checkout session was created. Requires an API key with the scope `payments:read`.
+         * @description A checkout session was created. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4338,7 +4338,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4364,7 +4364,7 @@ export interface webhooks {
         put?: never;
         /**
          * checkout.completed
-         * @description A checkout session was completed with a payment. Requires an API key with the scope `payments:read`.
+         * @description A checkout session was completed with a payment. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4379,7 +4379,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4405,7 +4405,7 @@ export interface webhooks {
         put?: never;
         /**
          * checkout.expired
-         * @description A checkout session expired without a payment. Requires an API key with the scope `payments:read`.
+         * @description A checkout session expired without a payment. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4420,7 +4420,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4446,7 +4446,7 @@ export interface webhooks {
         put?: never;
         /**
          * subscription.created
-         * @description A subscription was created. Its status is `incomplete` until its first order is paid. Requires an API key with the scope `payments:read`.
+         * @description A subscription was created. Its status is `incomplete` until its first order is paid. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4461,7 +4461,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4487,7 +4487,7 @@ export interface webhooks {
         put?: never;
         /**
          * subscription.updated
-         * @description A subscription was activated, renewed or resumed, its renewal failed, or it was set to cancel at the end of the billing period. Requires an API key with the scope `payments:read`.
+         * @description A subscription was activated, renewed or resumed, its renewal failed, or it was set to cancel at the end of the billing period. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4502,7 +4502,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4528,7 +4528,7 @@ export interface webhooks {
         put?: never;
         /**
          * subscription.canceled
-         * @description A subscription was canceled and has ended. Requires an API key with the scope `payments:read`.
+         * @description A subscription was canceled and has ended. Requires the scope `payments:read`.
          */
         post: {
             parameters: {
@@ -4543,7 +4543,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4569,7 +4569,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.created
-         * @description One of your webhook endpoints was created. Requires an API key with the scope `webhooks:read`.
+         * @description One of your webhook endpoints was created. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4584,7 +4584,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4610,7 +4610,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.updated
-         * @description One of your webhook endpoints was updated. Requires an API key with the scope `webhooks:read`.
+         * @description One of your webhook endpoints was updated. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4625,7 +4625,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4651,7 +4651,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.deleted
-         * @description One of your webhook endpoints was deleted. Requires an API key with the scope `webhooks:read`.
+         * @description One of your webhook endpoints was deleted. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4666,7 +4666,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4692,7 +4692,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.secret_rotated
-         * @description The signing secret of one of your webhook endpoints was rotated. Requires an API key with the scope `webhooks:read`.
+         * @description The signing secret of one of your webhook endpoints was rotated. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4707,7 +4707,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4733,7 +4733,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.tested
-         * @description A test event. It is sent only to the tested webhook endpoint. Requires an API key with the scope `webhooks:read`.
+         * @description A test event. It is sent only to the tested webhook endpoint. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4748,7 +4748,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4774,7 +4774,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.recovered
-         * @description The failed deliveries of a webhook endpoint were queued to be sent again. Requires an API key with the scope `webhooks:read`.
+         * @description The failed deliveries of a webhook endpoint were queued to be sent again. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4789,7 +4789,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4815,7 +4815,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_endpoint.disabled
-         * @description The platform disabled one of your webhook endpoints. `disabled_reason` has the reason. Requires an API key with the scope `webhooks:read`.
+         * @description The platform disabled one of your webhook endpoints. `disabled_reason` has the reason. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4830,7 +4830,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -4856,7 +4856,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook_delivery.redelivered
-         * @description A webhook delivery was queued to be sent again. Requires an API key with the scope `webhooks:read`.
+         * @description A webhook delivery was queued to be sent again. Requires the scope `webhooks:read`.
          */
         post: {
             parameters: {
@@ -4871,7 +4871,7 @@ export interface webhooks {
                 };
             };
             responses: {
-                /** @description The endpoint accepted the event. A response with status 410 disables the endpoint. All other responses are failures, and the delivery is retried. */
+                /** @description The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -7733,7 +7733,7 @@ export interface components {
              */
             deleted: true;
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         ProfileBefore: {
             id?: components["schemas"]["UserId"];
             /** @description The email address. It is unique and stored in lower case. */
@@ -7771,7 +7771,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "profile.updated";
@@ -7797,14 +7797,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Profile"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProfileBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         SettingsBefore: {
             /**
              * @description The color theme for user interfaces. `system` follows the device.
@@ -7853,7 +7854,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "settings.updated";
@@ -7879,14 +7880,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Settings"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["SettingsBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         ApiKeyBefore: {
             id?: components["schemas"]["ApiKeyId"];
             /**
@@ -7937,7 +7939,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "api_key.created";
@@ -7963,10 +7965,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ApiKey"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ApiKeyBefore"];
             };
         };
@@ -7975,7 +7978,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "api_key.rotated";
@@ -8001,10 +8004,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ApiKey"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ApiKeyBefore"];
             };
         };
@@ -8013,7 +8017,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "api_key.revoked";
@@ -8039,14 +8043,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ApiKey"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ApiKeyBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         UserBefore: {
             id?: components["schemas"]["UserId"];
             /** @description The email address. It is unique and stored in lower case. */
@@ -8089,7 +8094,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "user.created";
@@ -8115,10 +8120,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["User"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["UserBefore"];
             };
         };
@@ -8127,7 +8133,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "user.updated";
@@ -8153,14 +8159,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["User"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["UserBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         DeletedUserBefore: {
             /** @description The id of the deleted user. */
             id?: components["schemas"]["UserId"];
@@ -8175,7 +8182,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "user.deleted";
@@ -8201,10 +8208,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["DeletedUser"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["DeletedUserBefore"];
             };
         };
@@ -8252,7 +8260,7 @@ export interface components {
              */
             archived_at: string | null;
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         ProjectInEventsBefore: {
             id?: components["schemas"]["ProjectId"];
             name?: components["schemas"]["ProjectName"];
@@ -8301,7 +8309,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "project.created";
@@ -8327,10 +8335,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ProjectInEvents"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
@@ -8339,7 +8348,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "project.updated";
@@ -8365,10 +8374,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ProjectInEvents"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
@@ -8377,7 +8387,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "project.archived";
@@ -8403,10 +8413,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ProjectInEvents"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
@@ -8415,7 +8426,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "project.unarchived";
@@ -8441,10 +8452,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ProjectInEvents"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
@@ -8453,7 +8465,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "project.deleted";
@@ -8479,10 +8491,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ProjectInEvents"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
@@ -8491,7 +8504,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "project.restored";
@@ -8517,14 +8530,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["ProjectInEvents"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProjectInEventsBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         MemberBefore: {
             id?: components["schemas"]["MemberId"];
             project_id?: components["schemas"]["ProjectId"];
@@ -8544,7 +8558,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "member.added";
@@ -8570,10 +8584,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Member"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["MemberBefore"];
             };
         };
@@ -8582,7 +8597,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "member.updated";
@@ -8608,10 +8623,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Member"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["MemberBefore"];
             };
         };
@@ -8620,7 +8636,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "member.removed";
@@ -8646,14 +8662,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Member"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["MemberBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         InvitationBefore: {
             id?: components["schemas"]["InvitationId"];
             project_id?: components["schemas"]["ProjectId"];
@@ -8680,7 +8697,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "invitation.created";
@@ -8706,10 +8723,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Invitation"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["InvitationBefore"];
             };
         };
@@ -8718,7 +8736,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "invitation.revoked";
@@ -8744,14 +8762,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Invitation"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["InvitationBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         AvatarBefore: {
             id?: components["schemas"]["AvatarId"];
             /**
@@ -8791,7 +8810,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "avatar.updated";
@@ -8817,10 +8836,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Avatar"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["AvatarBefore"];
             };
         };
@@ -8829,7 +8849,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "avatar.deleted";
@@ -8855,14 +8875,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Avatar"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["AvatarBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         FileBefore: {
             /** @description The id of the file. */
             id?: components["schemas"]["FileId"];
@@ -8922,7 +8943,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "file.created";
@@ -8948,10 +8969,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["File"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["FileBefore"];
             };
         };
@@ -8960,7 +8982,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "file.updated";
@@ -8986,10 +9008,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["File"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["FileBefore"];
             };
         };
@@ -8998,7 +9021,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "file.deleted";
@@ -9024,14 +9047,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["File"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["FileBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         UploadBefore: {
             /** @description The id of the upload. */
             id?: components["schemas"]["UploadId"];
@@ -9071,7 +9095,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "upload.created";
@@ -9097,10 +9121,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Upload"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["UploadBefore"];
             };
         };
@@ -9109,7 +9134,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "upload.deleted";
@@ -9135,14 +9160,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Upload"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["UploadBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         FileLinkBefore: {
             /** @description The id of the link. */
             id?: components["schemas"]["FileLinkId"];
@@ -9180,7 +9206,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "file_link.created";
@@ -9206,10 +9232,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["FileLink"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["FileLinkBefore"];
             };
         };
@@ -9218,7 +9245,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "file_link.revoked";
@@ -9244,14 +9271,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["FileLink"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["FileLinkBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         SessionBefore: {
             /** @description The id of the session. */
             id?: components["schemas"]["SessionId"];
@@ -9298,7 +9326,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "session.created";
@@ -9324,10 +9352,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Session"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["SessionBefore"];
             };
         };
@@ -9336,7 +9365,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "session.updated";
@@ -9362,10 +9391,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Session"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["SessionBefore"];
             };
         };
@@ -9374,7 +9404,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "session.deleted";
@@ -9400,14 +9430,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Session"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["SessionBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         MessageBefore: {
             /** @description The id of the message. */
             id?: components["schemas"]["MessageId"];
@@ -9457,7 +9488,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "message.updated";
@@ -9483,10 +9514,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Message"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
@@ -9495,7 +9527,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "chat.completed";
@@ -9521,10 +9553,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Message"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
@@ -9533,7 +9566,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "chat.failed";
@@ -9559,10 +9592,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Message"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
@@ -9571,7 +9605,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "chat.cancelled";
@@ -9597,14 +9631,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Message"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["MessageBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         KnowledgeBaseBefore: {
             /** @description The id of the knowledge base. */
             id?: components["schemas"]["KnowledgeBaseId"];
@@ -9658,7 +9693,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "knowledge_base.created";
@@ -9684,10 +9719,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["KnowledgeBase"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
             };
         };
@@ -9696,7 +9732,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "knowledge_base.updated";
@@ -9722,10 +9758,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["KnowledgeBase"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
             };
         };
@@ -9734,7 +9771,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "knowledge_base.deleted";
@@ -9760,14 +9797,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["KnowledgeBase"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["KnowledgeBaseBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         DocumentBefore: {
             /** @description The id of the document. */
             id?: components["schemas"]["DocumentId"];
@@ -9843,7 +9881,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "document.created";
@@ -9869,10 +9907,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Document"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
@@ -9881,7 +9920,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "document.updated";
@@ -9907,10 +9946,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Document"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
@@ -9919,7 +9959,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "document.ready";
@@ -9945,10 +9985,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Document"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
@@ -9957,7 +9998,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "document.failed";
@@ -9983,10 +10024,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Document"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
@@ -9995,7 +10037,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "document.deleted";
@@ -10021,14 +10063,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Document"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["DocumentBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         ProductBefore: {
             /** @description The id of the product. */
             id?: components["schemas"]["ProductId"];
@@ -10055,7 +10098,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "product.created";
@@ -10081,10 +10124,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Product"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProductBefore"];
             };
         };
@@ -10093,7 +10137,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "product.updated";
@@ -10119,14 +10163,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Product"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["ProductBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         PriceBefore: {
             /** @description The id of the price. */
             id?: components["schemas"]["PriceId"];
@@ -10147,7 +10192,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "price.created";
@@ -10173,10 +10218,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Price"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["PriceBefore"];
             };
         };
@@ -10185,7 +10231,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "price.updated";
@@ -10211,14 +10257,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Price"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["PriceBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         OrderBefore: {
             /** @description The id of the order. */
             id?: components["schemas"]["OrderId"];
@@ -10262,7 +10309,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "order.created";
@@ -10288,10 +10335,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Order"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
         };
@@ -10300,7 +10348,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "order.paid";
@@ -10326,10 +10374,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Order"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
         };
@@ -10338,7 +10387,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "order.canceled";
@@ -10364,10 +10413,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Order"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
         };
@@ -10376,7 +10426,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "order.refunded";
@@ -10402,14 +10452,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Order"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["OrderBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         RefundBefore: {
             /** @description The id of the refund. */
             id?: components["schemas"]["RefundId"];
@@ -10445,7 +10496,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "refund.created";
@@ -10471,10 +10522,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Refund"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["RefundBefore"];
             };
         };
@@ -10483,7 +10535,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "refund.updated";
@@ -10509,14 +10561,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Refund"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["RefundBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         CheckoutBefore: {
             /** @description The id of the checkout session. */
             id?: components["schemas"]["CheckoutId"];
@@ -10569,7 +10622,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "checkout.created";
@@ -10595,10 +10648,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Checkout"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["CheckoutBefore"];
             };
         };
@@ -10607,7 +10661,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "checkout.completed";
@@ -10633,10 +10687,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Checkout"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["CheckoutBefore"];
             };
         };
@@ -10645,7 +10700,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "checkout.expired";
@@ -10671,14 +10726,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Checkout"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["CheckoutBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         SubscriptionBefore: {
             /** @description The id of the subscription. */
             id?: components["schemas"]["SubscriptionId"];
@@ -10722,7 +10778,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "subscription.created";
@@ -10748,10 +10804,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Subscription"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["SubscriptionBefore"];
             };
         };
@@ -10760,7 +10817,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "subscription.updated";
@@ -10786,10 +10843,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Subscription"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["SubscriptionBefore"];
             };
         };
@@ -10798,7 +10856,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "subscription.canceled";
@@ -10824,14 +10882,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["Subscription"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["SubscriptionBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         WebhookEndpointBefore: {
             /** @description The id of the webhook endpoint. */
             id?: components["schemas"]["WebhookEndpointId"];
@@ -10866,7 +10925,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_endpoint.created";
@@ -10892,10 +10951,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookEndpoint"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
@@ -10904,7 +10964,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_endpoint.updated";
@@ -10930,10 +10990,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookEndpoint"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
@@ -10942,7 +11003,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_endpoint.deleted";
@@ -10968,10 +11029,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookEndpoint"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
@@ -10980,7 +11042,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_endpoint.secret_rotated";
@@ -11006,10 +11068,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookEndpoint"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
@@ -11018,7 +11081,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_endpoint.tested";
@@ -11044,14 +11107,15 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookEndpoint"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         WebhookRecoveryBefore: {
             /** @description The id of the webhook endpoint. */
             endpoint_id?: components["schemas"]["WebhookEndpointId"];
@@ -11073,7 +11137,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_endpoint.recovered";
@@ -11099,10 +11163,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookRecovery"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookRecoveryBefore"];
             };
         };
@@ -11111,7 +11176,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_endpoint.disabled";
@@ -11137,10 +11202,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookEndpoint"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookEndpointBefore"];
             };
         };
@@ -11164,7 +11230,7 @@ export interface components {
             /** @description When the delivery was created. */
             created_at: components["schemas"]["Timestamp"];
         };
-        /** @description The previous values of the fields that changed. Empty unless the event is about an update. */
+        /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         WebhookDeliveryInEventsBefore: {
             /** @description The id of the delivery. */
             id?: components["schemas"]["WebhookDeliveryId"];
@@ -11189,7 +11255,7 @@ export interface components {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
-             * @description The event type.
+             * @description The type of the event.
              * @constant
              */
             type: "webhook_delivery.redelivered";
@@ -11215,10 +11281,11 @@ export interface components {
              * @example 42
              */
             sequence: number;
-            /** @description The resource that the event is about, and its previous values. */
+            /** @description The resource that the event is about. */
             data: {
-                /** @description The resource after the event. Deleted resources are as they were before the deletion. */
+                /** @description The resource after the change. */
                 object: components["schemas"]["WebhookDeliveryInEvents"];
+                /** @description The previous values of the changed fields. Empty unless the event reports an update. */
                 previous_attributes: components["schemas"]["WebhookDeliveryInEventsBefore"];
             };
         };
@@ -11306,7 +11373,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "NOT_ACCEPTABLE",
-                 *         "message": "This operation answers application/json only.",
+                 *         "message": "This operation returns application/json only.",
                  *         "details": {
                  *           "field": "Accept",
                  *           "constraint": "media_type",
@@ -11350,7 +11417,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "PRECONDITION_FAILED",
-                 *         "message": "The resource has changed since; get it again.",
+                 *         "message": "The resource has changed; get it again.",
                  *         "details": {
                  *           "field": "If-Match",
                  *           "constraint": "etag",
@@ -16044,7 +16111,7 @@ export interface operations {
                      * @example {
                      *       "error": {
                      *         "code": "NOT_ACCEPTABLE",
-                     *         "message": "This operation answers application/json only.",
+                     *         "message": "This operation returns application/json only.",
                      *         "details": {
                      *           "field": "Accept",
                      *           "constraint": "media_type",
@@ -17202,7 +17269,7 @@ export interface operations {
                      * @example {
                      *       "error": {
                      *         "code": "NOT_ACCEPTABLE",
-                     *         "message": "This operation answers application/json only.",
+                     *         "message": "This operation returns application/json only.",
                      *         "details": {
                      *           "field": "Accept",
                      *           "constraint": "media_type",

@@ -1,51 +1,52 @@
-// The methods of the client from the table of operations: each sends its request through openapi-fetch, with the key, an
-// Idempotency-Key where the operation takes one, and the patience that its repetition allows.
+// Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
+// with the API key, an Idempotency-Key if the operation accepts one, and retries.
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch'
 import { systemClock, type Clock } from './clock.ts'
 import { startDeadline } from './deadline.ts'
 import { PlatformError } from './error.ts'
-import { followEvents } from './events.ts'
+import { readEvents } from './events.ts'
 import { encodeForm, randomText, type FormShape } from './form.ts'
 import { itemsOf, pagesOf, type ListInput, type ListKind, type Page } from './pages.ts'
-import { withProgress, type Counted, type Progress } from './progress.ts'
-import { RepeatableRequest, sendPatiently, type Transport } from './retry.ts'
+import { withProgress, type Progress, type UploadBody } from './progress.ts'
+import { RepeatableRequest, sendWithRetries, type Transport } from './retry.ts'
 
 export interface ClientOptions {
-  /** Where the server is, without the `/v1`. */
+  /** The server's URL without `/v1`. */
   baseUrl: string
-  /** Without one only what is public can be called. */
+  /** Without a key only public operations can be called. */
   apiKey?: string
-  /** Instead of the global one. */
+  /** Replaces the global fetch. */
   fetch?: (request: Request) => Promise<Response>
-  /** How often a call may be sent again where that cannot have an effect twice; 3 unless said. */
+  /** Retries per call, if a second attempt has no second effect. Default 3. */
   retries?: number
   /**
-   * Milliseconds that a call may take with all its attempts, until its head where the answer is a stream or bytes; 120,000
-   * unless said, and as long as it takes for what has a file. null: as long as it takes.
+   * The time limit of a call in milliseconds, including all retries; for streams and downloads, until the
+   * response headers. Default 120,000, and none for uploads. null: no limit.
    */
   timeout?: number | null
-  /** What the client calls itself, outside of browsers, which have a name of their own. */
+  /** The User-Agent header. Browsers send their own. */
   userAgent?: string
-  /** Other than the system's, for tests. */
+  /** Replaces the system clock, for tests. */
   clock?: Clock
 }
 
-/** What the methods need to know of an operation. */
+/** A row of the generated table of operations. */
 export interface OperationRow {
   method: string
   path: string
-  /** What stands before the path. */
+  /** The server's prefix of the path. */
   prefix: string
-  /** How its success is read; null where it has no body. */
+  /** The kind of the success body; null if there is none. */
   answer: 'json' | 'text' | 'bytes' | 'events' | null
-  /** The media type of its body, where that is neither JSON nor a form with a file. */
+  /** The media type of the request body, unless it is JSON or a form with a file. */
   type?: string
   form?: FormShape
-  /** Whether it takes an Idempotency-Key. */
-  keyed?: boolean
+  /** Whether the operation accepts an Idempotency-Key. */
+  idempotent?: boolean
   list?: ListKind
-  /** Of a stream: the events after which nothing comes, and whether it goes on where it broke. */
+  /** The events that end a stream. */
   ends?: readonly string[]
+  /** Whether a stream can resume with Last-Event-ID. */
   resumes?: boolean
 }
 
@@ -59,25 +60,25 @@ interface CallInput extends ListInput {
   onProgress?: (progress: Progress) => void
 }
 
-interface Answered {
+interface Result {
   data: unknown
   response: Response
 }
 
-interface Sending {
+interface EncodedBody {
   body?: object | string
   type?: string
-  counted?: Counted
+  upload?: UploadBody
 }
 
-/** What the generated client is made of; its types come from the contract. */
+/** The generated package adds the types. */
 export interface UntypedClient {
   methods: Record<string, (input?: any) => any>
   api: FetchClient<any>
   clock: Clock
 }
 
-const defaults = { retries: 3, timeout: 120_000, silence: 60_000 }
+const defaults = { retries: 3, timeout: 120_000, idleTimeout: 60_000 }
 
 export function createClient(
   table: Record<string, OperationRow>,
@@ -87,22 +88,22 @@ export function createClient(
   const { baseUrl, apiKey, clock = systemClock } = options
   const fetch: Transport = options.fetch ?? ((request) => globalThis.fetch(request))
   const base = baseUrl.replace(/\/+$/, '')
-  const keyed = new Set(
+  const idempotent = new Set(
     Object.values(table)
-      .filter((row) => row.keyed)
+      .filter((row) => row.idempotent)
       .map((row) => `${row.method} ${row.path}`),
   )
   const prefix =
     Object.values(table)
       .map((row) => row.prefix)
       .find((one) => one !== '') ?? ''
-  const patience =
-    (limits: { retries?: number; until?: number; transport?: Transport; whole?: boolean }): Transport =>
+  const retrying =
+    (limits: { retries?: number; until?: number; transport?: Transport; readBody?: boolean }): Transport =>
     (request) =>
-      sendPatiently(request, {
+      sendWithRetries(request, {
         transport: fetch,
         until: Infinity,
-        whole: false,
+        readBody: false,
         clock,
         ...limits,
         retries: limits.retries ?? options.retries ?? defaults.retries,
@@ -111,7 +112,7 @@ export function createClient(
   const api = createFetchClient<any>({
     baseUrl: base + prefix,
     Request: RepeatableRequest,
-    fetch: patience({}),
+    fetch: retrying({}),
   })
   api.use({
     onRequest({ request, schemaPath }) {
@@ -119,29 +120,29 @@ export function createClient(
       if (apiKey !== undefined && !headers.has('authorization'))
         headers.set('authorization', `Bearer ${apiKey}`)
       if (!('document' in globalThis)) headers.set('user-agent', options.userAgent ?? userAgent)
-      // Made once for the call, so all attempts have the same.
-      if (keyed.has(`${request.method} ${schemaPath}`) && !headers.has('idempotency-key'))
+      // Set once per call, so that all attempts have the same key.
+      if (idempotent.has(`${request.method} ${schemaPath}`) && !headers.has('idempotency-key'))
         headers.set('idempotency-key', randomText())
     },
   })
 
-  async function call(id: string, row: OperationRow, input: CallInput): Promise<Answered> {
+  async function call(id: string, row: OperationRow, input: CallInput): Promise<Result> {
     requirePath(id, row, input.path)
-    const { body, type, counted } = sendingOf(row, input.body)
+    const { body, type, upload } = encodeBody(row, input.body)
     const timeout =
       input.timeout !== undefined
         ? input.timeout
         : options.timeout !== undefined
           ? options.timeout
-          : counted === undefined
+          : upload === undefined
             ? defaults.timeout
             : null
     const deadline = startDeadline(timeout, clock, input.signal)
     const streamed = row.answer === 'bytes' || row.answer === 'events'
     const transport =
-      counted === undefined || input.onProgress === undefined
+      upload === undefined || input.onProgress === undefined
         ? fetch
-        : withProgress(fetch, counted, monotone(counted.size, input.onProgress))
+        : withProgress(fetch, upload, increasing(upload.size, input.onProgress))
     try {
       const { data, error, response } = await deadline.within(
         (api.request as any)(row.method.toLowerCase(), row.path, {
@@ -154,22 +155,22 @@ export function createClient(
           },
           ...(body !== undefined && {
             body,
-            ...(type !== undefined && { bodySerializer: (it: unknown) => it }),
+            ...(type !== undefined && { bodySerializer: (encoded: unknown) => encoded }),
           }),
           parseAs: streamed ? 'stream' : row.answer === 'text' ? 'text' : 'json',
           signal: deadline.signal,
-          fetch: patience({ retries: input.retries, until: deadline.at, transport, whole: !streamed }),
+          fetch: retrying({ retries: input.retries, until: deadline.at, transport, readBody: !streamed }),
         }) as ReturnType<typeof api.request>,
       )
       if (!response.ok) throw new PlatformError(id, response, error)
       return { data: row.answer === 'bytes' ? response : data, response }
     } finally {
-      deadline.met()
+      deadline.clear()
     }
   }
 
   function stream(id: string, row: OperationRow, input: CallInput): AsyncGenerator<unknown, void, undefined> {
-    return followEvents({
+    return readEvents({
       open: async (lastEventId, signal) => {
         const headers = {
           ...input.headers,
@@ -180,7 +181,7 @@ export function createClient(
       ends: row.ends ?? [],
       resumes: row.resumes === true,
       retries: input.retries ?? options.retries ?? defaults.retries,
-      silence: input.silence ?? defaults.silence,
+      idleTimeout: input.silence ?? defaults.idleTimeout,
       clock,
       signal: input.signal,
     })
@@ -188,13 +189,13 @@ export function createClient(
 
   function methodOf(id: string, row: OperationRow): (input?: CallInput) => unknown {
     if (row.answer === 'events') return (input = {}) => stream(id, row, input)
-    const plain = (input: CallInput = {}): Promise<unknown> => answerOf(call(id, row, input))
+    const plain = (input: CallInput = {}): Promise<unknown> => withResponse(call(id, row, input))
     if (row.list === undefined) return plain
     const { list } = row
-    const ask = async (input: ListInput): Promise<Page> => (await call(id, row, input)).data as Page
+    const fetchPage = async (input: ListInput): Promise<Page> => (await call(id, row, input)).data as Page
     return Object.assign(plain, {
-      all: (input: CallInput = {}) => itemsOf(list, input, ask),
-      pages: (input: CallInput = {}) => pagesOf(list, input, ask),
+      all: (input: CallInput = {}) => itemsOf(list, input, fetchPage),
+      pages: (input: CallInput = {}) => pagesOf(list, input, fetchPage),
     })
   }
 
@@ -205,45 +206,45 @@ export function createClient(
   }
 }
 
-/** The data alone; with the response for who asks for it. */
-function answerOf(answered: Promise<Answered>): Promise<unknown> {
-  const data = answered.then((answer) => answer.data)
+/** A promise of the data, with `withResponse()` for the data and the response. */
+function withResponse(result: Promise<Result>): Promise<unknown> {
+  const data = result.then((answer) => answer.data)
   return Object.assign(data, {
     withResponse() {
-      // Whoever takes the answer this way hears of its failure this way.
+      // Only the returned promise may report a failure, not `data` as an unhandled rejection.
       data.catch(() => {})
-      return answered
+      return result
     },
   })
 }
 
-function sendingOf({ form, type }: OperationRow, body: unknown): Sending {
+function encodeBody({ form, type }: OperationRow, body: unknown): EncodedBody {
   if (body === undefined) return {}
   if (form !== undefined && (body as Record<string, unknown>)[form.file] instanceof Blob) {
-    const { contentType, ...counted } = encodeForm(form, body as Record<string, unknown>)
-    return { body: counted.blob, type: contentType, counted }
+    const { contentType, ...upload } = encodeForm(form, body as Record<string, unknown>)
+    return { body: upload.blob, type: contentType, upload }
   }
   if (type === undefined) return { body: body as object }
   if (type === 'application/x-www-form-urlencoded')
     return { body: new URLSearchParams(body as Record<string, string>).toString(), type }
   const blob = body instanceof Blob ? body : new Blob([body as ArrayBuffer])
-  return { body: blob, type, counted: { blob, start: 0, size: blob.size } }
+  return { body: blob, type, upload: { blob, start: 0, size: blob.size } }
 }
 
-/** An empty parameter would make it another path, and so another operation. */
-function requirePath(id: string, { path }: OperationRow, given: Record<string, unknown> = {}): void {
+/** An empty parameter would result in the path of another operation. */
+function requirePath(id: string, { path }: OperationRow, values: Record<string, unknown> = {}): void {
   for (const [, name] of path.matchAll(/\{([^}]+)\}/g)) {
-    if (given[name] === undefined || given[name] === null || given[name] === '')
-      throw new TypeError(`${id} needs path.${name}.`)
+    if (values[name] === undefined || values[name] === null || values[name] === '')
+      throw new TypeError(`${id} requires path.${name}.`)
   }
 }
 
-/** A second attempt begins anew; what is told of it only goes on. */
-function monotone(total: number, onProgress: (progress: Progress) => void): (sent: number) => void {
-  let most = -1
+/** A retry starts at 0 again; reports only progress beyond the previous maximum. */
+function increasing(total: number, onProgress: (progress: Progress) => void): (sent: number) => void {
+  let max = -1
   return (sent) => {
-    if (sent <= most) return
-    most = sent
+    if (sent <= max) return
+    max = sent
     onProgress({ sent, total })
   }
 }

@@ -1,11 +1,11 @@
-// Time and chance as calls use them; a test gives others.
+// Time and randomness, replaceable in tests.
 
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Rejects with the signal's reason when it is aborted. */
+  /** Rejects with the signal's reason if it is aborted. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
-  /** From 0 up to 1. */
+  /** In [0, 1). */
   random(): number
 }
 
@@ -27,7 +27,10 @@ export const systemClock: Clock = {
     }),
 }
 
-/** Exponential with full jitter: anything up to half a second after the first failure, then up to twice that, at most 8 s. */
+/**
+ * Exponential backoff with full jitter: up to 0.5 s after the first failure, doubled each time, at most 8
+ * s.
+ */
 export function backOff(failures: number, clock: Clock): number {
   return clock.random() * Math.min(8000, 500 * 2 ** failures)
 }

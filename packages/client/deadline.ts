@@ -1,19 +1,19 @@
-// How long a call may take, with all its attempts and the waits between them.
+// The time limit of a call, including all retries and waits.
 import type { Clock } from './clock.ts'
 import { DeadlineError } from './error.ts'
 
 export interface Deadline {
-  /** Aborted when the time is over or the caller wants no more. */
+  /** Aborted at the deadline or by the caller's signal. */
   signal: AbortSignal
-  /** Milliseconds since 1970; Infinity where there is none. */
+  /** Milliseconds since 1970; Infinity if there is no deadline. */
   at: number
-  /** The same, or its end: whatever the work makes of the signal. */
+  /** Rejects when the signal is aborted, even if the work ignores the signal. */
   within<T>(work: Promise<T>): Promise<T>
-  /** To be called when there is nothing to be cut short any more; the caller's signal still counts. */
-  met(): void
+  /** Stops the timer when the call is complete. The caller's signal stays in effect. */
+  clear(): void
 }
 
-/** @param timeout milliseconds; null for as long as it takes. */
+/** @param timeout in milliseconds; null for no deadline. */
 export function startDeadline(timeout: number | null, clock: Clock, signal?: AbortSignal): Deadline {
   const late = new AbortController()
   const timer =
@@ -31,6 +31,6 @@ export function startDeadline(timeout: number | null, clock: Clock, signal?: Abo
       })
       return await Promise.race([work, ended])
     },
-    met: () => clearTimeout(timer),
+    clear: () => clearTimeout(timer),
   }
 }

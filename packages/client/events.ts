@@ -1,5 +1,5 @@
-// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) as an iterator. Where the operation
-// takes Last-Event-ID, a stream that breaks is opened again where it was; where it does not, a break is an error.
+// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) as an async iterator.
+// After a disconnect the stream resumes if the operation accepts Last-Event-ID; otherwise it fails.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { backOff, type Clock } from './clock.ts'
 import { ConnectionError } from './error.ts'
@@ -10,33 +10,33 @@ export interface StreamedEvent {
   data: unknown
 }
 
-export interface Following {
-  /** Opens the stream, after an event where one was seen. */
+export interface EventStreamOptions {
+  /** Opens the stream, after the event with this id if there is one. */
   open(lastEventId: string | null, signal: AbortSignal): Promise<Response>
-  /** The events after which nothing comes. */
+  /** The events that end the stream. */
   ends: readonly string[]
-  /** Whether it can be opened again. */
+  /** Whether the stream can resume. */
   resumes: boolean
-  /** How often in a row it is opened again with nothing coming. */
+  /** Consecutive attempts to resume without receiving any data. */
   retries: number
-  /** Milliseconds without a word, comments included, after which the connection counts as broken. */
-  silence: number
+  /** Milliseconds without data, comments included, after which the connection counts as broken. */
+  idleTimeout: number
   clock: Clock
   signal?: AbortSignal
 }
 
-/** Opened with the first `next()`. `return()`, which `break` calls, closes the connection at once. */
-export function followEvents(following: Following): AsyncGenerator<StreamedEvent, void, undefined> {
-  const left = new AbortController()
-  const events = read(following, left.signal)
+/** The first `next()` opens the stream. `return()`, which `break` calls, closes the connection at once. */
+export function readEvents(options: EventStreamOptions): AsyncGenerator<StreamedEvent, void, undefined> {
+  const closed = new AbortController()
+  const events = read(options, closed.signal)
   return {
     next: () => events.next(),
     throw: (error) => {
-      left.abort()
+      closed.abort()
       return events.throw(error)
     },
     return: (value) => {
-      left.abort()
+      closed.abort()
       return events.return(value as undefined)
     },
     [Symbol.asyncIterator]() {
@@ -49,51 +49,51 @@ export function followEvents(following: Following): AsyncGenerator<StreamedEvent
 }
 
 async function* read(
-  { open, ends, resumes, retries, silence, clock, signal }: Following,
-  left: AbortSignal,
+  { open, ends, resumes, retries, idleTimeout, clock, signal }: EventStreamOptions,
+  closed: AbortSignal,
 ): AsyncGenerator<StreamedEvent, void, undefined> {
   const state: State = { lastEventId: null, wait: null, failures: 0 }
-  const gone = signal === undefined ? left : AbortSignal.any([signal, left])
-  while (!left.aborted) {
+  const stopped = signal === undefined ? closed : AbortSignal.any([signal, closed])
+  while (!closed.aborted) {
     let cause: unknown
     try {
-      const response = await open(state.lastEventId, gone)
-      for await (const { event = 'message', data } of messagesOf(response, { silence, gone, state })) {
+      const response = await open(state.lastEventId, stopped)
+      for await (const { event = 'message', data } of messagesOf(response, { idleTimeout, stopped, state })) {
         signal?.throwIfAborted()
         yield { event, id: state.lastEventId, data: JSON.parse(data) }
         if (ends.includes(event)) return
       }
     } catch (error) {
-      if (left.aborted) return
+      if (closed.aborted) return
       signal?.throwIfAborted()
       if (!(error instanceof TypeError || error instanceof ConnectionError)) throw error
       cause = error
     }
     if (!resumes || state.failures >= retries)
-      throw new ConnectionError('The stream broke off before its last event.', { cause })
-    await clock.sleep(state.wait ?? backOff(state.failures, clock), gone).catch((error: unknown) => {
-      if (!left.aborted) throw error
+      throw new ConnectionError('The connection was lost before the stream ended.', { cause })
+    await clock.sleep(state.wait ?? backOff(state.failures, clock), stopped).catch((error: unknown) => {
+      if (!closed.aborted) throw error
     })
     state.failures++
   }
 }
 
-/** `wait`: what the stream says of it, in milliseconds; `failures`: how often in a row it broke and nothing came. */
+/** `wait`: the stream's `retry` field in milliseconds. `failures`: consecutive disconnects without data. */
 interface State {
   lastEventId: string | null
   wait: number | null
   failures: number
 }
 
-interface Reading {
-  silence: number
-  gone: AbortSignal
+interface ReadOptions {
+  idleTimeout: number
+  stopped: AbortSignal
   state: State
 }
 
 async function* messagesOf(
   response: Response,
-  { silence, gone, state }: Reading,
+  { idleTimeout, stopped, state }: ReadOptions,
 ): AsyncGenerator<EventSourceMessage> {
   const reader = response.body!.getReader()
   const decoder = new TextDecoder()
@@ -111,12 +111,12 @@ async function* messagesOf(
   })
   try {
     for (;;) {
-      const { value, done } = await readWithin(reader, silence, gone)
+      const { value, done } = await readWithin(reader, idleTimeout, stopped)
       if (done) return
       state.failures = 0
       parser.feed(decoder.decode(value, { stream: true }))
       for (const message of waiting.splice(0)) {
-        // An id may come alone, with no event; the one of an event comes before it.
+        // An id may arrive without an event; the id of an event arrives before the event.
         if (message.data === undefined) state.lastEventId = message.id!
         else yield message
       }
@@ -126,21 +126,24 @@ async function* messagesOf(
   }
 }
 
-/** @throws TypeError, as a broken connection does, when nothing comes; the reason of the signal at once when it is aborted. */
+/**
+ * @throws TypeError, as for a broken connection, after the idle time-out; the signal's reason when it is
+ * aborted.
+ */
 async function readWithin(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  silence: number,
-  gone: AbortSignal,
+  idleTimeout: number,
+  stopped: AbortSignal,
 ): ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> {
-  const { promise: patience, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new TypeError(`nothing came for ${silence} ms`)), silence)
-  const stop = (): void => reject(gone.reason)
-  gone.addEventListener('abort', stop, { once: true })
+  const { promise: failure, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new TypeError(`no data for ${idleTimeout} ms`)), idleTimeout)
+  const stop = (): void => reject(stopped.reason)
+  stopped.addEventListener('abort', stop, { once: true })
   try {
-    gone.throwIfAborted()
-    return await Promise.race([reader.read(), patience])
+    stopped.throwIfAborted()
+    return await Promise.race([reader.read(), failure])
   } finally {
     clearTimeout(timer)
-    gone.removeEventListener('abort', stop)
+    stopped.removeEventListener('abort', stop)
   }
 }

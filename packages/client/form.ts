@@ -1,5 +1,6 @@
-// A form with a file as one Blob, whose length is known, of which nothing is read before it is sent, and which can be sent
-// again (RFC 7578; names as in https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data).
+// Encodes a form with a file as one Blob (RFC 7578). The length is known, the file is read only when it is
+// sent, and the Blob can be sent again. Names are escaped as in
+// https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data.
 
 export interface FormShape {
   /** The field of the file. */
@@ -11,12 +12,13 @@ export interface FormShape {
 export interface EncodedForm {
   blob: Blob
   contentType: string
-  /** Where in it the file begins, and how long that is. */
+  /** The offset of the file in the Blob. */
   start: number
+  /** The size of the file. */
   size: number
 }
 
-/** Fields come before the file; one that is undefined or null is left out, a list is as many fields. */
+/** The fields come before the file. undefined and null are left out; a list becomes repeated fields. */
 export function encodeForm({ file: fileField, json }: FormShape, body: Record<string, unknown>): EncodedForm {
   const { [fileField]: file, ...fields } = body as { [name: string]: unknown } & Record<
     typeof fileField,
@@ -33,7 +35,8 @@ export function encodeForm({ file: fileField, json }: FormShape, body: Record<st
   const filename = content.name ?? (typeof fields.name === 'string' ? fields.name : fileField)
   const before = new Blob([
     ...texts,
-    `${head(boundary, fileField)}; filename="${escaped(filename)}"\r\nContent-Type: ${content.type || 'application/octet-stream'}\r\n\r\n`,
+    `${head(boundary, fileField)}; filename="${escaped(filename)}"\r\n`,
+    `Content-Type: ${content.type || 'application/octet-stream'}\r\n\r\n`,
   ])
   return {
     blob: new Blob([before, content, `\r\n--${boundary}--\r\n`]),
@@ -43,7 +46,7 @@ export function encodeForm({ file: fileField, json }: FormShape, body: Record<st
   }
 }
 
-/** 32 characters that nobody else has. Also where there is no `crypto.randomUUID`: on pages that came without TLS. */
+/** 32 random hexadecimal digits. `crypto.randomUUID` does not exist on pages without TLS. */
 export function randomText(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),

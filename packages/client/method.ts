@@ -1,10 +1,10 @@
-// The types of the client's methods, from an operation as openapi-typescript writes it.
+// The types of the client's methods, derived from openapi-typescript's types of the operations.
 import type { Progress } from './progress.ts'
 
 type Declared = { parameters: object; responses: object }
 
 type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T]
-/** Optional as a whole where nothing in it is required. */
+/** Optional if nothing in it is required. */
 type Part<Name extends string, T> = [T] extends [never]
   ? unknown
   : RequiredKeys<T> extends never
@@ -21,15 +21,15 @@ type Content<B> = B extends { content: infer C } ? C[keyof C] : never
 type JsonContent<B> = B extends { content: { 'application/json': infer J } } ? J : never
 type FormContent<B> = B extends { content: { 'multipart/form-data': infer F } } ? F : never
 
-/** What a file may be; in Node `openAsBlob(path)` of node:fs makes one that is read while it is sent. */
+/** A file. In Node, `openAsBlob(path)` of node:fs returns a Blob that is read while it is sent. */
 export type FileBody = Blob
 
-/** A body that is bytes and nothing else. */
+/** A body of raw bytes. */
 export type BytesBody = Blob | ArrayBuffer | Uint8Array<ArrayBuffer>
 
 type WithFile<F, File extends string> = Omit<F, File> & { [Name in File]: FileBody }
 
-/** The fields of a form beside its file. */
+/** The fields of a form without its file. */
 export type FormFields<O, File extends string> = O extends { requestBody: infer B }
   ? Omit<FormContent<B>, File>
   : never
@@ -42,23 +42,23 @@ type BodyPart<O, Body> = O extends { requestBody: unknown }
       : { body?: Body }
     : unknown
 
-/** What every call takes beside what its operation declares. */
+/** The options of every call. */
 export interface CallOptions {
-  /** Ends the call; it rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   signal?: AbortSignal
-  /** Milliseconds that the call may take with all its attempts; null for as long as it takes. */
+  /** The time limit in milliseconds, including all retries; null for no limit. */
   timeout?: number | null
-  /** How often it may be sent again. */
+  /** The number of retries. */
   retries?: number
 }
 
 export interface UploadOptions extends CallOptions {
-  /** How far the file is. In Node counted as the connection takes it; in a browser by XMLHttpRequest. */
+  /** Reports the progress of the upload. Browsers send the file by XMLHttpRequest then. */
   onProgress?: (progress: Progress) => void
 }
 
 export interface StreamOptions extends CallOptions {
-  /** Milliseconds without a word after which the connection counts as broken; 60,000 unless said. */
+  /** Milliseconds without data after which the connection counts as broken. Default 60,000. */
   silence?: number
 }
 
@@ -73,7 +73,7 @@ export type Input<O, Body = Content<NonNullable<O extends { requestBody?: infer 
 type Responses<O> = O extends { responses: infer R } ? R : never
 type Success = 200 | 201 | 202 | 203 | 204 | 206
 
-/** The body of its success. */
+/** The body of the success response. */
 export type Output<O> = {
   [S in keyof Responses<O> & Success]: Responses<O>[S] extends { content: infer C } ? C[keyof C] : undefined
 }[keyof Responses<O> & Success]
@@ -85,12 +85,12 @@ type DeclaredHeader<O> = {
   [S in keyof Responses<O> & Success]: Responses<O>[S] extends { headers: infer H } ? HeaderNames<H> : never
 }[keyof Responses<O> & Success]
 
-/** An answer whose header fields are known by name. */
+/** A response with the names of its declared header fields. */
 export interface TypedResponse<O> extends Response {
   headers: Headers & { get(name: DeclaredHeader<O> & string): string | null }
 }
 
-/** A promise of the body; `withResponse()` has the status and the header fields too. The request is sent once, whatever is asked for. */
+/** A promise of the body. `withResponse()` also returns the response; it does not send the request again. */
 export interface Answer<O, Data = Output<O>> extends Promise<Data> {
   withResponse(): Promise<{ data: Data; response: TypedResponse<O> }>
 }
@@ -102,13 +102,13 @@ export type Method<O extends Declared> = Call<Input<O> & CallOptions, Answer<O>>
 type Item<O> = Output<O> extends { data: Array<infer I> } ? I : never
 
 export type ListMethod<O extends Declared> = Method<O> & {
-  /** Every item from the given page on, a page being asked for when the one before has been read. */
+  /** All items, starting with the given page. A page is requested when the previous one has been read. */
   all: Call<Input<O> & CallOptions, AsyncGenerator<Item<O>, void, undefined>>
-  /** The same by pages. */
+  /** All pages, starting with the given one. */
   pages: Call<Input<O> & CallOptions, AsyncGenerator<Output<O>, void, undefined>>
 }
 
-/** The body with a file, or, where the operation takes it too, JSON without one. */
+/** Takes a form with a file or, if the operation accepts it, JSON. */
 export type FormMethod<O extends Declared, File extends string> = Call<
   Input<
     O,
@@ -121,15 +121,15 @@ export type FormMethod<O extends Declared, File extends string> = Call<
 
 export type BytesMethod<O extends Declared> = Call<Input<O, BytesBody> & UploadOptions, Answer<O>>
 
-/** The answer is bytes: the response itself, its body not read yet. */
+/** Returns the response, whose body is not read yet. */
 export type DownloadMethod<O extends Declared> = Call<Input<O> & CallOptions, Promise<TypedResponse<O>>>
 
-/** An event with its data, told apart by `event`. `id` is where a stream that takes `Last-Event-ID` goes on. */
+/** An event with its data, discriminated by `event`. `id` is the `Last-Event-ID` to resume after it. */
 export type StreamEvent<Events> = {
   [Name in keyof Events]: { event: Name; id: string | null; data: Events[Name] }
 }[keyof Events]
 
-/** Nothing is sent before the first event is asked for; leaving the loop closes the connection. */
+/** The request is sent with the first `next()`. Leaving the loop closes the connection. */
 export type StreamMethod<O extends Declared, Events> = Call<
   Input<O> & StreamOptions,
   AsyncGenerator<StreamEvent<Events>, void, undefined>

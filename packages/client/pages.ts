@@ -1,6 +1,6 @@
-// Lists from end to end: a page is asked for when the one before has been read, and none ahead of it. A list by pages is
-// not held still while it is read: what is added or removed meanwhile may be seen twice or not at all. One that goes on
-// after what was seen (`after`) misses nothing.
+// Iterates over lists. A page is requested when the previous one has been read. In lists by page number,
+// items may appear twice or not at all if the list changes in between; lists with the cursor `after` are
+// complete.
 
 export interface ListInput {
   query?: Record<string, any>
@@ -16,16 +16,16 @@ export interface Page {
 
 export type ListKind = 'pages' | 'after'
 
-/** The pages of a list, beginning with the one that the query names. */
+/** The pages of a list, starting with the page in the query. */
 export async function* pagesOf(
   kind: ListKind,
   input: ListInput,
-  ask: (input: ListInput) => Promise<Page>,
+  fetchPage: (input: ListInput) => Promise<Page>,
 ): AsyncGenerator<Page, void, undefined> {
   let query = { ...input.query }
   for (;;) {
     input.signal?.throwIfAborted()
-    const page = await ask({ ...input, query })
+    const page = await fetchPage({ ...input, query })
     yield page
     const next = kind === 'after' ? afterOf(page) : pageAfter(query.page ?? 1, page)
     if (next === null) return
@@ -33,13 +33,13 @@ export async function* pagesOf(
   }
 }
 
-/** Their items. */
+/** The items of all pages. */
 export async function* itemsOf(
   kind: ListKind,
   input: ListInput,
-  ask: (input: ListInput) => Promise<Page>,
+  fetchPage: (input: ListInput) => Promise<Page>,
 ): AsyncGenerator<unknown, void, undefined> {
-  for await (const { data } of pagesOf(kind, input, ask)) {
+  for await (const { data } of pagesOf(kind, input, fetchPage)) {
     for (const item of data) {
       input.signal?.throwIfAborted()
       yield item

@@ -1,23 +1,24 @@
-// Sends a body and tells how far it is. In Node, Deno and workers the body is a stream, counted as the connection takes it;
-// in a browser, which has no streams over HTTP/1.1, it is an XMLHttpRequest, whatever `fetch` was given.
+// Sends a body and reports its progress. Node, Deno and workers send a stream and count its bytes. Browsers
+// do not support request streams over HTTP/1.1, so there it is an XMLHttpRequest, even if `fetch` was
+// replaced.
 import type { Transport } from './retry.ts'
 
 export interface Progress {
-  /** Bytes of the file that were sent; never less than before. */
+  /** Sent bytes of the file; never decreases. */
   sent: number
-  /** Bytes of the file. */
+  /** The size of the file in bytes. */
   total: number
 }
 
-export interface Counted {
+export interface UploadBody {
   blob: Blob
-  /** Where the file begins in the body. */
+  /** The offset of the file in the body. */
   start: number
-  /** How long the file is. */
+  /** The size of the file. */
   size: number
 }
 
-/** What of `XMLHttpRequest` is used: the types of a browser are not those of Node. */
+/** The used part of `XMLHttpRequest`, which Node's types do not have. */
 interface BrowserRequest {
   upload: { onprogress: ((event: { loaded: number }) => void) | null }
   responseType: string
@@ -34,15 +35,15 @@ interface BrowserRequest {
   abort(): void
 }
 
-/** @param report called with the bytes of the file that were sent, at least once, at the end with all of them. */
-export function withProgress(fetch: Transport, counted: Counted, report: (sent: number) => void): Transport {
+/** @param report receives the sent bytes of the file, at least once, and all of them after a success. */
+export function withProgress(fetch: Transport, body: UploadBody, report: (sent: number) => void): Transport {
   const Browser = (globalThis as { XMLHttpRequest?: new () => BrowserRequest }).XMLHttpRequest
-  const told = (loaded: number): void => report(Math.min(Math.max(loaded - counted.start, 0), counted.size))
+  const onLoaded = (loaded: number): void => report(Math.min(Math.max(loaded - body.start, 0), body.size))
   return async (request) => {
     const response = await (Browser === undefined
-      ? sendStream(fetch, request, counted.blob, told)
-      : sendByBrowser(new Browser(), request, counted.blob, told))
-    if (response.ok) told(counted.start + counted.size)
+      ? sendStream(fetch, request, body.blob, onLoaded)
+      : sendByBrowser(new Browser(), request, body.blob, onLoaded))
+    if (response.ok) onLoaded(body.start + body.size)
     return response
   }
 }
@@ -51,17 +52,17 @@ async function sendStream(
   fetch: Transport,
   request: Request,
   blob: Blob,
-  told: (loaded: number) => void,
+  onLoaded: (loaded: number) => void,
 ): Promise<Response> {
   let loaded = 0
   const counting = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       controller.enqueue(chunk)
-      told((loaded += chunk.byteLength))
+      onLoaded((loaded += chunk.byteLength))
     },
   })
   const headers = new Headers(request.headers)
-  // So that what is too large is refused before it is sent.
+  // Lets the server reject a body that is too large before it is sent.
   headers.set('content-length', String(blob.size))
   const init = {
     method: request.method,
@@ -77,7 +78,7 @@ function sendByBrowser(
   browser: BrowserRequest,
   request: Request,
   blob: Blob,
-  told: (loaded: number) => void,
+  onLoaded: (loaded: number) => void,
 ): Promise<Response> {
   const { signal } = request
   signal.throwIfAborted()
@@ -86,7 +87,7 @@ function sendByBrowser(
     browser.open(request.method, request.url)
     browser.responseType = 'blob'
     request.headers.forEach((value, name) => browser.setRequestHeader(name, value))
-    browser.upload.onprogress = ({ loaded }) => told(loaded)
+    browser.upload.onprogress = ({ loaded }) => onLoaded(loaded)
     browser.onload = () =>
       resolve(
         new Response(browser.response.size === 0 ? null : browser.response, {

@@ -1,30 +1,26 @@
-// A file in pieces, by the contract's resumable uploads (tus 1.0.0): one that is cut off asks the server how far it has
-// come and goes on from there; so does a later run that knows the upload's id.
+// Resumable uploads (tus 1.0.0). After a network error, or in a later run that knows the upload's id, the
+// client asks the server for the offset and continues from there.
 import { backOff, type Clock } from './clock.ts'
 import { ConnectionError, PlatformError } from './error.ts'
 import type { Progress } from './progress.ts'
 
 export interface ResumableOptions<Fields> {
-  /** What the file is called and where it belongs, as of an upload in one piece. */
+  /** The file's name and other fields, as for `uploadFile`. */
   fields?: Fields
-  /** An upload that was begun before, to be gone on with. */
+  /** An earlier upload to resume. */
   uploadId?: string
-  /** Told once its id is known, for a later run to go on. */
+  /** Called with the id of the new upload, for resuming it in a later run. */
   onCreated?: (uploadId: string) => void
-  /** Bytes of the file that were sent; never less than before. */
+  /** Reports the progress of the upload. */
   onProgress?: (progress: Progress) => void
   signal?: AbortSignal
-  /** Bytes of a request; all of them unless said. */
+  /** The bytes per request. Default: the whole file. */
   pieceSize?: number
-  /** How often in a row it may be cut off with nothing coming through; 10 unless said. */
+  /** Consecutive failures without progress before the upload fails. Default 10. */
   retries?: number
 }
 
-interface Began {
-  id: string
-}
-
-/** The operations that it is made of. */
+/** The operations that an upload calls. */
 export interface UploadMethods {
   createUpload(input: any): { withResponse(): Promise<{ data: any; response: Response }> }
   getUpload(input: any): { withResponse(): Promise<{ data: any; response: Response }> }
@@ -33,8 +29,8 @@ export interface UploadMethods {
 
 const version = { 'Tus-Resumable': '1.0.0' }
 
-/** @returns the upload when it is a file, with its `file_id`. */
-export async function sendResumably(
+/** @returns the completed upload, with its `file_id`. */
+export async function uploadResumably(
   methods: UploadMethods,
   file: Blob & { name?: string },
   options: ResumableOptions<Record<string, unknown>>,
@@ -42,14 +38,14 @@ export async function sendResumably(
 ): Promise<unknown> {
   const { signal, pieceSize = file.size, retries = 10 } = options
   const total = file.size
-  let most = -1
+  let max = -1
   const report = (sent: number): void => {
-    if (sent <= most) return
-    most = sent
+    if (sent <= max) return
+    max = sent
     options.onProgress?.({ sent, total })
   }
   let id = options.uploadId
-  let at: number | null = null
+  let offset: number | null = null
   if (id === undefined) {
     const { data } = await methods
       .createUpload({
@@ -61,13 +57,13 @@ export async function sendResumably(
         signal,
       })
       .withResponse()
-    id = (data as Began).id
+    id = (data as { id: string }).id
     options.onCreated?.(id)
-    at = 0
+    offset = 0
   }
   let failures = 0
   for (;;) {
-    const from: number = at ?? (await offsetOf(methods, id, signal))
+    const from: number = offset ?? (await offsetOf(methods, id, signal))
     report(from)
     if (from >= total) return (await methods.getUpload({ path: { id }, signal }).withResponse()).data
     try {
@@ -81,15 +77,14 @@ export async function sendResumably(
           onProgress: ({ sent }: Progress) => report(Math.min(from + sent, total - 1)),
         })
         .withResponse()
-      at = Number(response.headers.get('upload-offset'))
+      offset = Number(response.headers.get('upload-offset'))
       failures = 0
     } catch (error) {
-      if (!mayGoOn(error) || failures >= retries) throw error
-      const told = error instanceof PlatformError ? error.retryAfter : null
-      await clock.sleep(told === null ? backOff(failures, clock) : told * 1000, signal)
-      const reached = await offsetOf(methods, id, signal)
-      failures = reached > from ? 0 : failures + 1
-      at = reached
+      if (!canResume(error) || failures >= retries) throw error
+      const seconds = error instanceof PlatformError ? error.retryAfter : null
+      await clock.sleep(seconds === null ? backOff(failures, clock) : seconds * 1000, signal)
+      offset = await offsetOf(methods, id, signal)
+      failures = offset > from ? 0 : failures + 1
     }
   }
 }
@@ -103,15 +98,15 @@ async function offsetOf(
   return Number(response.headers.get('upload-offset'))
 }
 
-/** 409: the request before is still held by the server, or was further than it seemed. */
-function mayGoOn(error: unknown): boolean {
+/** 409: the server is still processing the previous request, or the offset has changed. */
+function canResume(error: unknown): boolean {
   return (
     error instanceof ConnectionError ||
     (error instanceof PlatformError && [408, 409, 429, 502, 503, 504].includes(error.status))
   )
 }
 
-/** `Upload-Metadata` of tus: pairs of a key and a value in Base64. */
+/** tus `Upload-Metadata`: pairs of a key and a Base64 value. */
 function metadataOf(file: { name?: string; type: string }, fields: Record<string, unknown>): string {
   const all = {
     ...(!('name' in fields) && { filename: file.name ?? 'file' }),

@@ -1,24 +1,25 @@
-// Sends a request again that was refused for now or got lost, where that cannot have an effect twice: GET, HEAD, OPTIONS,
-// PUT and DELETE, and whatever has an Idempotency-Key. A body that can be read only once is sent once.
+// Retries after network errors and temporary failures, if a second attempt has no second effect: GET, HEAD,
+// OPTIONS, PUT, DELETE, and any request with an Idempotency-Key. A body that can be read only once is not
+// retried.
 import { backOff, type Clock } from './clock.ts'
 import { ConnectionError, secondsToWait } from './error.ts'
 
 export type Transport = (request: Request) => Promise<Response>
 
-export interface Patience {
+export interface RetryOptions {
   transport: Transport
-  /** How often it may be sent again. */
+  /** The maximum number of retries. */
   retries: number
-  /** Milliseconds since 1970 after which it is not. */
+  /** No retry starts after this time, in milliseconds since 1970. */
   until: number
   clock: Clock
-  /** Whether the answer counts only when all of it has arrived. */
-  whole: boolean
+  /** Whether to read the whole body, so that a connection lost in between is retried. */
+  readBody: boolean
 }
 
 type Input = string | URL | Request
 
-/** A request that keeps what it was made of, to be made anew for each attempt. */
+/** A request that keeps its constructor arguments, to create a new request for each attempt. */
 export class RepeatableRequest extends Request {
   #input: Input
   #init: RequestInit | undefined
@@ -29,32 +30,32 @@ export class RepeatableRequest extends Request {
     this.#init = init
   }
 
-  /** The same with the header as it is by now; null where its body is a stream, which is gone once it is sent. */
-  again(): Request | null {
-    const once = typeof this.#input === 'object' && 'body' in this.#input && this.#input.body !== null
-    if (once || this.#init?.body instanceof ReadableStream) return null
+  /** A copy with the current headers; null if the body is a stream, which can be sent only once. */
+  copy(): Request | null {
+    const isStream = typeof this.#input === 'object' && 'body' in this.#input && this.#input.body !== null
+    if (isStream || this.#init?.body instanceof ReadableStream) return null
     const headers = new Headers(this.headers)
-    // Each time it is written a form has another boundary, and says so.
+    // Each encoding of a form has a new boundary, and so a new Content-Type.
     if (this.#init?.body instanceof FormData) headers.delete('content-type')
     return new Request(this.#input, { ...this.#init, headers })
   }
 }
 
-/** The server says that it has not done it. */
-const refused = new Set([408, 429, 503])
-/** What stands before the server does not know. */
-const unknown = new Set([502, 504])
-/** The longest that a server is waited for, in seconds: whoever says more is answered with the error. */
-const longestWait = 120
+/** The server has not executed the request. */
+const notExecuted = new Set([408, 429, 503])
+/** A proxy does not know whether the server has executed the request. */
+const maybeExecuted = new Set([502, 504])
+/** The client does not wait longer than this for Retry-After. */
+const maxWaitSeconds = 120
 
 /**
- * @throws ConnectionError when the last attempt has no answer, and the reason of the request's signal when it is aborted.
+ * @throws ConnectionError if the last attempt has no response; the signal's reason if the request is aborted.
  */
-export async function sendPatiently(request: Request, patience: Patience): Promise<Response> {
-  const { clock, retries, until, whole } = patience
+export async function sendWithRetries(request: Request, options: RetryOptions): Promise<Response> {
+  const { clock, retries, until, transport, readBody } = options
   for (let attempt = 0; ; attempt++) {
     const next = copyOf(request)
-    const response = await answerTo(next ?? request, patience.transport, whole)
+    const response = await attemptOnce(next ?? request, transport, readBody)
     const wait =
       next === null || attempt >= retries ? null : await waitAfter(request, response, attempt, clock)
     if (wait === null || clock.now() + wait > until) {
@@ -67,24 +68,24 @@ export async function sendPatiently(request: Request, patience: Patience): Promi
 }
 
 function copyOf(request: Request): Request | null {
-  if (request instanceof RepeatableRequest) return request.again()
+  if (request instanceof RepeatableRequest) return request.copy()
   return request.body === null ? new Request(request) : null
 }
 
-async function answerTo(
+async function attemptOnce(
   request: Request,
   transport: Transport,
-  whole: boolean,
+  readBody: boolean,
 ): Promise<Response | ConnectionError> {
   try {
     const response = await transport(request)
-    return whole ? await wholeOf(response) : response
+    return readBody ? await withBody(response) : response
   } catch (error) {
     request.signal.throwIfAborted()
-    // What fetch says of a network (https://fetch.spec.whatwg.org/#fetch-method); anything else is no matter of connections.
+    // fetch rejects with a TypeError for network errors (https://fetch.spec.whatwg.org/#fetch-method).
     if (!(error instanceof TypeError)) throw error
     return new ConnectionError(
-      `${request.method} ${new URL(request.url).pathname} has no answer: ${reasonOf(error)}`,
+      `${request.method} ${new URL(request.url).pathname} has no response: ${reasonOf(error)}`,
       { cause: error },
     )
   }
@@ -94,7 +95,7 @@ function reasonOf(error: TypeError): string {
   return (error.cause as Error | undefined)?.message ?? error.message
 }
 
-async function wholeOf(response: Response): Promise<Response> {
+async function withBody(response: Response): Promise<Response> {
   if (response.body === null) return response
   return new Response(await response.arrayBuffer(), {
     status: response.status,
@@ -103,30 +104,30 @@ async function wholeOf(response: Response): Promise<Response> {
   })
 }
 
-/** Milliseconds until it may be sent again; null when it may not. */
+/** Milliseconds until the next attempt; null if there is none. */
 async function waitAfter(
   request: Request,
   response: Response | ConnectionError,
   attempt: number,
   clock: Clock,
 ): Promise<number | null> {
-  if (!mayRepeat(request)) return null
-  if (response instanceof ConnectionError || unknown.has(response.status)) {
-    // It may have been done: then the ETag is another by now, and a second attempt would be refused for the first one's effect.
+  if (!isRepeatable(request)) return null
+  if (response instanceof ConnectionError || maybeExecuted.has(response.status)) {
+    // If the first attempt was executed, the ETag has changed, and a second one would fail with 412.
     return request.headers.has('if-match') ? null : backOff(attempt, clock)
   }
   if (response.status === 409) return (await isInProgress(request, response)) ? backOff(attempt, clock) : null
-  if (!refused.has(response.status)) return null
+  if (!notExecuted.has(response.status)) return null
   const seconds = secondsToWait(response, clock.now())
   if (seconds === null) return backOff(attempt, clock)
-  return seconds > longestWait ? null : seconds * 1000
+  return seconds > maxWaitSeconds ? null : seconds * 1000
 }
 
-function mayRepeat({ method, headers }: Request): boolean {
+function isRepeatable({ method, headers }: Request): boolean {
   return ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'].includes(method) || headers.has('idempotency-key')
 }
 
-/** Whether an attempt whose connection broke is still at work: then its answer is worth waiting for. */
+/** Whether an earlier attempt with the same key is still running; its response can then be replayed. */
 async function isInProgress({ headers }: Request, response: Response): Promise<boolean> {
   if (!headers.has('idempotency-key')) return false
   const body = (await response

@@ -1,5 +1,5 @@
-// `npm run admin -- …`: what an operator with no key can do, straight on the database: the one at DATABASE_URL, or the
-// embedded one, whether the server is running or not.
+// `npm run admin -- COMMAND`: administration without an API key, directly on the database of DATABASE_URL
+// or the embedded one. The server may be running or not.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
@@ -19,25 +19,25 @@ import { jobQueues } from '../../services/services.ts'
 const usage = `npm run admin -- users                                  lists the users
 npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
 npm run admin -- create-user --email E --name N [--role user|admin]
-                                                        makes a user with a first key and prints the key
+                                                        creates a user and an API key, and prints the key
 npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
-                                                        makes a key and prints it
-npm run admin -- revoke-key --id KEY_ID                 revokes a key, from the next request on
-npm run admin -- new-key                                prints a well-formed random key for BOOTSTRAP_API_KEY`
+                                                        creates an API key and prints it
+npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
+npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY`
 
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const names = ['users', 'keys', 'create-user', 'create-key', 'revoke-key', 'new-key']
 
-/** The command cannot be carried out; the message is one sentence for the operator. */
+/** The command failed; the message is one sentence for the operator. */
 class AdminError extends Error {}
 
 const { values, positionals } = parse()
 
 function parse() {
   const [first] = process.argv.slice(2)
-  // Said before what is wrong with its options.
+  // Checked before the options.
   if (first !== undefined && !first.startsWith('-') && !names.includes(first)) {
-    console.error(`There is no command \`${first}\`; there are ${names.join(', ')}.\n\n${usage}`)
+    console.error(`Unknown command \`${first}\`. The commands are ${names.join(', ')}.\n\n${usage}`)
     process.exit(2)
   }
   try {
@@ -98,8 +98,9 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     const role = values.role ?? 'user'
     if (role !== 'user' && role !== 'admin')
       throw new AdminError(`--role must be user or admin, not \`${role}\`.`)
-    if (!/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email)) throw new AdminError(`\`${email}\` is no email address.`)
-    const made = await db.transaction(async (tx) => {
+    if (!/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email))
+      throw new AdminError(`\`${email}\` is not an e-mail address.`)
+    const created = await db.transaction(async (tx) => {
       const user = await insertUser(tx, { email, emailVerified: true, name, role })
       await events.emit(tx, 'user.created', toUser(user))
       return {
@@ -113,7 +114,7 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
         }),
       }
     })
-    console.log(`user  ${made.user.id}\nkey   ${made.key.key}   (shown this once)`)
+    console.log(`user  ${created.user.id}\nkey   ${created.key.key}   (shown only once)`)
   },
 
   async 'create-key'(db, events) {
@@ -121,23 +122,23 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     const scopes = values.scopes?.split(',').map((s) => s.trim()) ?? defaultScopes(user.role)
     const unknown = scopes.find((scope) => !(allScopes as readonly string[]).includes(scope))
     if (unknown !== undefined)
-      throw new AdminError(`There is no scope \`${unknown}\`; there are ${allScopes.join(', ')}.`)
+      throw new AdminError(`Unknown scope \`${unknown}\`. The scopes are ${allScopes.join(', ')}.`)
     if (values.days !== undefined && !/^[1-9]\d{0,4}$/.test(values.days))
-      throw new AdminError('--days must be a whole number from 1 on.')
+      throw new AdminError('--days must be an integer of at least 1.')
     const expiresAt =
       values.days === undefined ? null : new Date(Date.now() + Number(values.days) * 86_400_000)
     const key = await db.transaction(async (tx) => {
-      const made = await insertApiKey(tx, keyMode, {
+      const created = await insertApiKey(tx, keyMode, {
         userId: user.id,
         name: required('name'),
         scopes: scopes as Scope[],
         projectIds: null,
         expiresAt,
       })
-      await events.emit(tx, 'api_key.created', made, { userId: user.id })
-      return made
+      await events.emit(tx, 'api_key.created', created, { userId: user.id })
+      return created
     })
-    console.log(`id    ${key.id}\nkey   ${key.key}   (shown this once)`)
+    console.log(`id    ${key.id}\nkey   ${key.key}   (shown only once)`)
   },
 
   async 'revoke-key'(db, events) {
@@ -147,7 +148,7 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
         where: { id, revokedAt: null },
         data: { revokedAt: new Date() },
       })
-      if (count === 0) throw new AdminError(`There is no key ${id} that could be revoked.`)
+      if (count === 0) throw new AdminError(`There is no active key ${id}.`)
       const row = await tx.prisma.apiKey.findUniqueOrThrow({ where: { id } })
       const key = toApiKey(row)
       await events.emit(tx, 'api_key.revoked', key, {
@@ -155,7 +156,7 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
         userId: row.userId,
       })
     })
-    console.log(`${id} is revoked`)
+    console.log(`Revoked ${id}.`)
   },
 }
 
@@ -184,7 +185,7 @@ async function main(): Promise<void> {
   }
   const config = readConfig()
   keyMode = config.keyMode
-  console.error(`Database: ${config.databaseUrl === null ? config.dataDir : placeOf(config.databaseUrl)}`)
+  console.error(`Database: ${config.databaseUrl === null ? config.dataDir : describeUrl(config.databaseUrl)}`)
   const postgres =
     config.databaseUrl === null
       ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' })
@@ -194,12 +195,13 @@ async function main(): Promise<void> {
     const [applied] = await prepareDatabase(url, { queues: jobQueues })
     if (applied === readMigrations(migrationsFolder)[0].name)
       console.error(
-        `It is new, made by this command. For the database of a server, give the ${config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL'} that the server has.`,
+        'This command has created the database. To use the database of a server, set ' +
+          `${config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL'} to the server's value.`,
       )
     const db = openDatabase({ url, poolSize: 2 })
     try {
       const deliveries = createJobQueues({ database: db }).queue<DeliveryJob>(deliveryQueue)
-      // Servers and workers look after the log by themselves.
+      // No notification is needed: servers and workers also poll the event log.
       await commands[name](db, createEmitter({ deliveries, onEmitted: () => {}, strict: false }))
     } finally {
       await db.close()
@@ -209,9 +211,9 @@ async function main(): Promise<void> {
   }
 }
 
-/** Host and name of a database, and nothing that lets anybody in. */
-function placeOf(url: string): string {
-  if (!URL.canParse(url)) return 'that of DATABASE_URL'
+/** Host and name of a database, without credentials. */
+function describeUrl(url: string): string {
+  if (!URL.canParse(url)) return 'DATABASE_URL'
   const { host, pathname, searchParams } = new URL(url)
   return `${host || searchParams.get('host') || 'localhost'}${pathname}`
 }
@@ -226,7 +228,7 @@ async function findUser(db: Database, idOrEmail: string) {
 
 function required(name: keyof typeof values): string {
   const value = values[name]
-  if (value === undefined || value.trim() === '') throw new AdminError(`--${name} is needed.`)
+  if (value === undefined || value.trim() === '') throw new AdminError(`--${name} is required.`)
   return value
 }
 

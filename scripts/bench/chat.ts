@@ -1,5 +1,5 @@
-// What a chat costs between the client and the server of models: how much later the first token comes and the answer is whole
-// than from that server itself, and the CPU of this server for a token, of many streams at once.
+// Benchmark of chat: the time to the first token and to the complete answer compared with the model server
+// itself, and this server's CPU time per token with many concurrent streams.
 import { join } from 'node:path'
 import { startModelServer } from './model-server.ts'
 import { serve } from './http.ts'
@@ -75,7 +75,8 @@ export async function benchChat(
         .sort((a, b) => a - b)
         [Math.floor(pairs.length / 2)].toFixed(1)
     return [
-      `Milliseconds of an answer of ${count(tokens)} tokens that are there at once, ${rounds} in pairs: the best, and the median.`,
+      `Milliseconds for an answer of ${count(tokens)} tokens that the model returns at once; ` +
+        `the best and the median of ${rounds} pairs.`,
       '',
       table(
         ['', 'first token', 'whole'],
@@ -94,14 +95,15 @@ export async function benchChat(
         ],
       ),
       '',
-      `CPU of this server for a token, of ${streams} streams at once with ${perSecond} tokens a second each: ${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, everything before and after the tokens included.`,
+      `CPU of this server per token, with ${streams} streams of ${perSecond} tokens per second: ` +
+        `${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, including everything before and after the tokens.`,
     ].join('\n')
   } finally {
     for (const close of closers) await close()
   }
 }
 
-/** Reads a stream to its end. @returns when the first token was there, and all of it. */
+/** Reads a stream to its end. @returns the times of the first token and of the end. */
 async function timed(url: string, body: object, sign: string, key?: string): Promise<Times> {
   const began = performance.now()
   const response = await fetch(url, {
@@ -112,7 +114,7 @@ async function timed(url: string, body: object, sign: string, key?: string): Pro
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
     },
   })
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
+  if (response.status !== 200) throw new Error(`${url} returned ${response.status}: ${await response.text()}`)
   let first = 0
   let seen = ''
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {

@@ -1,5 +1,5 @@
-// What a large contract costs: seconds of CPU to generate from it, and to start the server with it. The larger ones are
-// the real one with copies of its largest area; they are served by a copy of this project with handlers that do nothing.
+// Benchmark of large contracts: CPU time to generate the code and to start the server. Larger contracts are
+// the real one plus copies of its largest area, served by a copy of this project with empty handlers.
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -12,13 +12,14 @@ import { table } from './table.ts'
 
 const root = join(import.meta.dirname, '../..')
 const ownOperations = Object.keys(own).length
-/** What the server loads of the generated code to hold requests and answers against the contract. */
+/** The generated code that the server loads for validation. */
 const validation = ['validators.js', 'replies.js', 'serializers.js']
 
 interface Cost {
   operations: number
   generate: number
-  /** null for a contract with less than the server needs. */ server: {
+  /** null for a contract that lacks operations the server needs. */
+  server: {
     boot: number
     parts: number[]
     use: number
@@ -66,7 +67,7 @@ async function best(repeats: number, measure: () => Promise<number>): Promise<nu
   return least
 }
 
-/** The project around `generated/`, which is there already. */
+/** Copies the project around the existing `generated/`. */
 export async function copyProject(folder: string): Promise<void> {
   for (const name of ['app', 'services', 'infra', 'prisma', 'generated/prisma', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true })
@@ -86,7 +87,9 @@ export async function copyProject(folder: string): Promise<void> {
   writeFileSync(join(folder, 'boot.ts'), bootSource(folder))
 }
 
-/** Loads the parts of the validation one by one, saying what each takes, and then starts the server as `npm start` does. */
+/**
+ * Loads the validation modules one by one and measures each, then starts the server as `npm start` does.
+ */
 function bootSource(folder: string): string {
   const load = (name: string): string =>
     `await loading(${JSON.stringify(pathToFileURL(join(folder, 'generated', name)).href)})`
@@ -113,7 +116,7 @@ async function boot(stage: Stage, folder: string, url: string): Promise<{ boot: 
   return { boot: cpu, parts: parts.map(Number) }
 }
 
-/** Loading compiles little; this calls every one of the functions once, as the first request to each operation would. */
+/** V8 compiles functions lazily; this calls each once, as the first request to each operation would. */
 async function usingAll(stage: Stage, folder: string): Promise<number> {
   writeFileSync(
     join(folder, 'use.ts'),
@@ -134,11 +137,11 @@ process.stderr.write(\`used \${used() - before}\\n\`)
 function report(costs: Cost[], repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
-    `Seconds of CPU, the best of ${repeats} to ${repeats + 1}. This project's own contract has ${ownOperations} operations; one with fewer`,
-    'is a part of it, with which the server could not start. "Ready" is from the start of the process, with its database',
-    'there and migrated, to serving; the parts of it are the modules that the generator has written: what checks requests,',
-    'what checks answers, and what writes them. "First uses" is what is left for the first requests, until every one of',
-    'these functions has been called once.',
+    `Seconds of CPU, the best of ${repeats} to ${repeats + 1}.`,
+    `This project's contract has ${ownOperations} operations. The server cannot start with a smaller one.`,
+    '"Ready": from the start of the process, with a migrated database, until it serves. Its parts are the generated',
+    'modules: request validators, response validators and serializers. "First uses": the additional time until each',
+    'of their functions has been called once.',
     '',
     table(
       [

@@ -1,5 +1,5 @@
-// Preloaded into every process that is measured: says on request, and as the process ends, how much CPU it has used; and
-// ends it when the bench is gone.
+// Preloaded into every measured process. Reports the CPU time on request and at exit, and ends the process
+// when the benchmark ends.
 const used = (): number => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6
@@ -12,5 +12,5 @@ process.on('disconnect', () => process.exit())
 process.on('exit', () => {
   if (process.connected) process.send?.({ ended: used() })
 })
-// Listening for questions is no reason to stay alive.
+// The listener must not keep the process alive.
 process.channel?.unref()

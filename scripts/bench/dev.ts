@@ -1,5 +1,5 @@
-// What a save costs under `npm run dev`: seconds of CPU of all its processes, and of PostgreSQL, from the save to the first answer
-// of the server that was started for it. TypeScript, which no server waits for, is left out.
+// Benchmark of `npm run dev`: CPU time of all its processes and of PostgreSQL from a save to the first
+// response of the new server. Without TypeScript, which the server does not wait for.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ export async function benchDev(stage: Stage, { rounds }: { rounds: number }): Pr
     const [, address] = await dev.says(/serving at (http:\S+)/)
     const cpu = (): number => treeCpu(dev.child.pid!) + postgresCpu(dataDir)
     const costs = new Map<Save, Cost[]>(saves.map((save) => [save, []]))
-    // The first of each is slower: of it nothing is compiled yet.
+    // The first one is slower, because V8 has not compiled the code yet.
     for (let round = 0; round <= rounds; round++) {
       for (const save of saves) {
         const before = await quiet(cpu)
@@ -91,7 +91,7 @@ function copyProject(folder: string): void {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
 }
 
-/** As editors write: beside it, and then in its place. */
+/** Saves as editors do: writes a new file and renames it. */
 function write(file: string, change: (text: string) => string): void {
   writeFileSync(`${file}.new`, change(readFileSync(file, 'utf8')))
   renameSync(`${file}.new`, file)
@@ -148,7 +148,7 @@ function run(folder: string, url: string): Dev {
   }
 }
 
-/** Waits until nothing is being done any more; the seconds by then. */
+/** Waits until the processes are idle; returns their CPU seconds. */
 async function quiet(cpu: () => number): Promise<number> {
   for (let last = cpu(), still = 0; ;) {
     await sleep(200)
@@ -159,7 +159,7 @@ async function quiet(cpu: () => number): Promise<number> {
   }
 }
 
-/** Seconds of CPU of a process and all below it, those that have ended included. Needs /proc. */
+/** CPU seconds of a process and its descendants, including those that have exited. Needs /proc. */
 function treeCpu(top: number): number {
   const stats = new Map<number, string[]>()
   for (const name of readdirSync('/proc')) {
@@ -172,13 +172,13 @@ function treeCpu(top: number): number {
           .split(' '),
       )
     } catch {
-      // It has ended since.
+      // The process has exited.
     }
   }
   const sum = (pid: number): number => {
     const fields = stats.get(pid)
     if (fields === undefined) return 0
-    // [11] and [12] own time, [13] and [14] of children that ended.
+    // [11] and [12]: own time; [13] and [14]: time of exited children.
     const own = fields.slice(11, 15).reduce((total, field) => total + Number(field), 0)
     return [...stats]
       .filter(([, other]) => Number(other[1]) === pid)
@@ -191,8 +191,8 @@ function report(costs: Map<Save, Cost[]>, rounds: number): string {
   const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
   const s = (value: number): string => value.toFixed(2)
   return [
-    `Seconds from a save to the first answer of the server that was started for it, medians of ${rounds} saves: CPU of the generator, the`,
-    'servers, what watches them and PostgreSQL. "Afterwards" is CPU too: the old server ends and the next one loads its packages.',
+    `Seconds from a save to the first response of the new server, medians of ${rounds} saves: CPU of the generator,`,
+    'the servers, the watcher and PostgreSQL. "Afterwards": CPU for the exit of the old server and the next standby.',
     '',
     table(
       ['saved', 'CPU', 'slowest', 'by the clock', 'afterwards'],

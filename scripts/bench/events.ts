@@ -1,5 +1,5 @@
-// What an event costs: the write that leaves it, as a multiple of the same write that leaves none; and its delivery, from a
-// full queue to a receiver on this machine.
+// Benchmark of events: the cost of a write with an event relative to the same write without one, and the
+// delivery of a full queue to a receiver on this machine.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ async function costOfWrites(
   stage: Stage,
   { serverUrl, dataDir, rounds, seconds }: Surroundings & { rounds: number; seconds: number },
 ): Promise<string> {
-  // A database each, alike, so that neither's tables grow with what the other writes.
+  // Separate databases, so that neither's tables grow with the other's writes.
   const files = {
     'with its event': join(root, 'app/main.ts'),
     without: join(root, 'scripts/bench/servers/silent.ts'),
@@ -89,7 +89,7 @@ async function costOfWrites(
       for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
         const cost = await fire(server, status, () => next(server), seconds, dataDir)
         const known = best.get(`${server.name}/${action}`)
-        // The least of each: everything but the work itself only adds to it.
+        // The minimum of each, because disturbances only add time.
         if (round >= 0)
           best.set(`${server.name}/${action}`, {
             server: Math.min(cost.server, known?.server ?? Infinity),
@@ -103,7 +103,8 @@ async function costOfWrites(
   const of = (server: Server, action: string): Cost => best.get(`${server.name}/${action}`)!
   const [loud, silent] = servers
   return [
-    `CPU of a write, in µs, server + PostgreSQL: the least of ${rounds} rounds of ${seconds} s each, ${connections} connections; numbering the events is part of it.`,
+    `CPU of a write in µs, server + PostgreSQL, including the numbering of events: ` +
+      `the minimum of ${rounds} rounds of ${seconds} s each, ${connections} connections.`,
     '',
     table(
       ['', ...titles],
@@ -176,7 +177,7 @@ async function costOfDeliveries(
     headers: { authorization: `Bearer ${person.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ url: receiver.url, event_types: ['project.created'] }),
   })
-  if (made.status !== 201) throw new Error(`the endpoint was not made: ${await made.text()}`)
+  if (made.status !== 201) throw new Error(`the endpoint was not created: ${await made.text()}`)
   const load = await openLoad({
     port,
     connections,
@@ -217,7 +218,7 @@ async function costOfDeliveries(
     const postgres = postgresCpu(dataDir) - begun.postgres
     const seconds = (performance.now() - begun.at) / 1000
     return [
-      `Deliveries of a queue of ${count(deliveries)} to one endpoint that answers at once, by one worker, 10 of them at a time:`,
+      `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
       '',
       table(
         ["per second of the worker's CPU", "per second of PostgreSQL's CPU", 'per second'],

@@ -1,5 +1,5 @@
-// What the first page of a caller's projects, with its exact total, costs as the caller's projects grow: two databases on
-// one PostgreSQL, a server on each, asked in turns by one connection.
+// Benchmark of growth: the first page of a user's projects, with the exact total, for users with few and
+// with many projects. Two databases on one PostgreSQL, each with its server, measured in turns.
 import { join } from 'node:path'
 import { serve } from './http.ts'
 import { openLoad } from './load.ts'
@@ -43,7 +43,7 @@ export async function benchGrowth(
       requests: 0,
     })
   }
-  // Only now, since a server closes a connection that brings no request for a while.
+  // Opened late, because the server closes idle connections.
   const loads = await Promise.all(
     all.map(({ port, key }) =>
       openLoad({
@@ -96,7 +96,8 @@ function report(all: Size[], rounds: number, seconds: number): string {
   const first = all[0]
   const last = all[all.length - 1]
   return [
-    `GET /v1/projects, first page and exact total, one request at a time: the best of ${rounds} rounds of ${seconds} s each, in µs.`,
+    `GET /v1/projects, first page and exact total, one request at a time: ` +
+      `the best of ${rounds} rounds of ${seconds} s each, in µs.`,
     '',
     table(
       ['projects of the caller', 'time', 'CPU of the server', 'CPU of PostgreSQL (mean)'],

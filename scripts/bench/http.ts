@@ -1,5 +1,6 @@
-// Requests per second of CPU: this server as it ships, and the same three operations written with other means, all on
-// one database. Rounds are short and take turns, and each server's best one counts, since the machine is never quiet.
+// Requests per second of CPU time: this server and the same three operations in other frameworks, on one
+// database. Rounds are short and alternate; the best round of each server counts, because the machine is
+// never idle.
 import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { addPeople, addProjects, createDatabase, type Person } from './population.ts'
@@ -20,7 +21,7 @@ interface Action {
   status: number
   next: () => Shot
 }
-/** The best round of a server and an action, and what PostgreSQL used over all of them. */
+/** The best round of a server and an action, and PostgreSQL's CPU time over all rounds. */
 interface Result {
   best: number
   requests: number
@@ -55,7 +56,7 @@ export async function benchHttp(
   const results = new Map<string, Result>()
   for (let round = -1; round < rounds; round++) {
     for (const action of actions) {
-      // Whoever comes first in a round finds the caches as another kind of request left them.
+      // The first server of a round would find the caches filled by another kind of request.
       const turn = servers.map((_, i) => servers[(i + Math.max(0, round)) % servers.length])
       for (const server of turn) {
         const { requests, cpu, postgres } = await fire(
@@ -124,7 +125,7 @@ function actionsOf(reader: Person, writer: Person, ids: string[]): Action[] {
   ]
 }
 
-/** Every server gives the same answers, but for what names a new project. */
+/** All servers must give the same responses, except for the ids of new projects. */
 async function verify(servers: Server[], actions: Action[], id: string): Promise<void> {
   const answers: unknown[] = []
   for (const { port } of servers) {
@@ -132,7 +133,8 @@ async function verify(servers: Server[], actions: Action[], id: string): Promise
     for (const { status, next } of actions) {
       const { method, path, key, body } = next()
       const response = await fetch(
-        `http://127.0.0.1:${port}${method === 'GET' && path !== '/v1/projects' ? `/v1/projects/${id}` : path}`,
+        `http://127.0.0.1:${port}` +
+          (method === 'GET' && path !== '/v1/projects' ? `/v1/projects/${id}` : path),
         {
           method,
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -147,7 +149,7 @@ async function verify(servers: Server[], actions: Action[], id: string): Promise
   }
   servers.forEach(({ name }, i) => deepStrictEqual(answers[i], answers[0], `${name} answers differently`))
   if (JSON.stringify(answers[0]).includes('[false,'))
-    throw new Error(`the servers refuse what they should serve: ${JSON.stringify(answers[0])}`)
+    throw new Error(`the servers reject the requests: ${JSON.stringify(answers[0])}`)
 }
 
 async function fire(
@@ -183,9 +185,9 @@ function report(
   const ratio = (a: Server, b: Server) =>
     actions.map((action) => (result(a, action).best / result(b, action).best).toFixed(2))
   return [
-    `Requests per second of the server's own CPU: the best of ${rounds} rounds of ${seconds} s each, ${connections} connections,`,
-    `a caller with ${count(projects)} projects, pages of 20 with their exact total. Only this server writes a log (to /dev/null);`,
-    'the bare one checks nothing; the other two keep a key they have seen for ever. Every answer was compared first.',
+    `Requests per second of the server's CPU: the best of ${rounds} rounds of ${seconds} s, ${connections} connections,`,
+    `a user with ${count(projects)} projects, pages of 20 with the exact total. Only this server logs (to /dev/null).`,
+    'The minimal server validates nothing; the other two cache keys forever. All responses were compared first.',
     '',
     table(
       ['server', ...titles],

@@ -1,4 +1,4 @@
-// Installs what this server is compared with, once, into this folder: nobody else needs it.
+// Installs the frameworks to compare with into this folder; no other command needs them.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ const folder = import.meta.dirname
 
 export function installOthers(): void {
   if (isInstalled()) return
-  console.log('Installing what the server is compared with ...')
+  console.log('Installing the frameworks to compare with ...')
   const { npm_execpath: script } = process.env
   const args = ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   if (script !== undefined && /npm-cli\.[cm]?js$/.test(script))
@@ -15,7 +15,7 @@ export function installOthers(): void {
   else execFileSync('npm', args, { stdio: 'inherit', shell: process.platform === 'win32' })
 }
 
-/** npm writes its list of what it has installed last. */
+/** npm writes its list of installed packages last. */
 function isInstalled(): boolean {
   try {
     const wanted = statSync(join(folder, 'package-lock.json'))

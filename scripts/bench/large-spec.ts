@@ -1,5 +1,5 @@
-// A spec of as many operations as a test asks for: the real one, and copies of one of its areas under other names, with
-// schemas of their own, so that nothing is cheaper than it would be for operations written by hand; or less than the real one.
+// Writes a spec with a given number of operations: the real spec plus copies of one of its areas with other
+// names and schemas, or the real spec without some areas.
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
@@ -7,10 +7,13 @@ import { methods } from '../generate/methods.ts'
 
 const specFolder = join(import.meta.dirname, '../../spec')
 
-/** The areas that the others do without, in the order in which they are left out where fewer operations are wanted. */
+/** The areas that no other area needs, in the order in which they are left out. */
 const optional = ['payments.yaml', 'ai.yaml', 'events.yaml']
 
-/** Writes into `folder`; answers the root document and how many operations it has: `operations`, or a few more; with `fewer`, which leaves areas out, or a few less. */
+/**
+ * Writes the spec into `folder`. @returns the root document and its number of operations, which is
+ * `operations` or slightly more, or with `fewer`, slightly less.
+ */
 export async function writeLargeSpec(
   folder: string,
   operations: number,
@@ -59,7 +62,7 @@ function countOperations(items: any[]): number {
   return items.reduce((sum, item) => sum + methods.filter((method) => item[method] !== undefined).length, 0)
 }
 
-/** Operations, tags and the area's own components get the copy's number at their end. */
+/** Appends the copy's number to operations, tags and the area's own components. */
 function renameAll(node: any, copy: number, key = ''): any {
   if (Array.isArray(node))
     return key === 'tags' && typeof node[0] === 'string'

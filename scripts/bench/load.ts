@@ -1,5 +1,5 @@
-// Load over loopback: a number of connections, each sending its next request when the last one is answered. It speaks
-// plain HTTP/1.1 on sockets, so that it takes little from the machine that it shares with the servers.
+// Generates load over loopback: several connections, each sending its next request after the response to the
+// last one. Plain HTTP/1.1 on sockets, to use little CPU of the machine.
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 
@@ -15,12 +15,14 @@ export interface LoadOptions {
   connections: number
   /** The next request. */
   next: () => Shot
-  /** What every answer's status has to be. */
+  /** The expected status. */
   status: number
 }
 
 export interface Load {
-  /** Sends requests for so many seconds, or so many of them, whichever is first. @returns how many were answered. */
+  /**
+   * Sends requests for the given time or number, whichever ends first. @returns the number of responses.
+   */
   fire(limit: { seconds: number; requests: number }): Promise<number>
   close(): void
 }
@@ -42,7 +44,7 @@ export async function openLoad({ port, connections, next, status }: LoadOptions)
           while (sent < requests && Date.now() < end) {
             sent++
             const got = await exchange(socket, bytesOf(next(), port))
-            if (got !== status) throw new Error(`an answer was ${got} instead of ${status}`)
+            if (got !== status) throw new Error(`expected status ${status}, got ${got}`)
           }
         }),
       )
@@ -55,17 +57,19 @@ export async function openLoad({ port, connections, next, status }: LoadOptions)
 }
 
 function bytesOf({ method, path, key, body }: Shot, port: number): string {
-  const head = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\naccept: application/json\r\nauthorization: Bearer ${key}\r\n`
+  const head =
+    `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n` +
+    `accept: application/json\r\nauthorization: Bearer ${key}\r\n`
   if (body === undefined) return `${head}\r\n`
   const text = JSON.stringify(body)
   return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
 }
 
-/** Sends one request and reads its answer to the end. @returns the status. */
+/** Sends one request and reads the complete response. @returns the status. */
 function exchange(socket: Socket, request: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let head = ''
-    /** Bytes of the body still to come; null before the head is whole. */
+    /** Remaining bytes of the body; null until the head is complete. */
     let missing: number | null = null
     const done = (error?: Error): void => {
       socket.off('data', read).off('error', done).off('close', closed)
@@ -79,7 +83,8 @@ function exchange(socket: Socket, request: string): Promise<number> {
         const end = head.indexOf('\r\n\r\n')
         if (end === -1) return
         const length = /\r\ncontent-length: (\d+)/i.exec(head.slice(0, end))
-        if (length === null) return done(new Error(`an answer without Content-Length: ${head.slice(0, end)}`))
+        if (length === null)
+          return done(new Error(`a response without Content-Length: ${head.slice(0, end)}`))
         missing = Number(length[1]) - (head.length - end - 4)
       } else {
         missing -= chunk.length

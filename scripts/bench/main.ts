@@ -1,6 +1,6 @@
-// `npm run bench`: what the README says of speed, measured again on this machine.
-//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate|dev|start   one part of it
-//   --quick                                 a minute's try of everything, whose numbers say little
+// `npm run bench`: runs the benchmarks on this machine.
+//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate|dev|start   only these
+//   --quick                                 a short trial run, whose numbers are not meaningful
 import { parseArgs } from 'node:util'
 import { benchChat } from './chat.ts'
 import { benchContract } from './contract.ts'
@@ -14,7 +14,7 @@ import { benchStorage } from './storage.ts'
 import { openStage, type Stage } from './stage.ts'
 import { benchStart } from './start.ts'
 
-const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
+const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
   async http(stage, quick) {
     installOthers()
     return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 30, seconds: 0.5 })
@@ -73,7 +73,7 @@ const parts: Record<string, (stage: Stage, quick: boolean) => Promise<string>> =
   },
 }
 
-const usage = `Usage: npm run bench -- [${Object.keys(parts).join('|')} …] [--quick]`
+const usage = `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick]`
 
 function readArguments(): { quick: boolean; positionals: string[] } {
   try {
@@ -89,9 +89,9 @@ function readArguments(): { quick: boolean; positionals: string[] } {
 }
 
 const { quick, positionals } = readArguments()
-const unknown = positionals.find((name) => parts[name] === undefined)
+const unknown = positionals.find((name) => benchmarks[name] === undefined)
 if (unknown !== undefined) {
-  console.error(`There is no part ${unknown}.\n${usage}`)
+  console.error(`Unknown benchmark: ${unknown}.\n${usage}`)
   process.exit(1)
 }
 
@@ -104,14 +104,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 try {
-  for (const name of positionals.length > 0 ? positionals : Object.keys(parts)) {
+  for (const name of positionals.length > 0 ? positionals : Object.keys(benchmarks)) {
     const started = Date.now()
     console.log(
-      `${await parts[name](stage, quick)}\n\n(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`,
+      `${await benchmarks[name](stage, quick)}\n\n` +
+        `(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`,
     )
   }
 } catch (error) {
-  // What was stopped under way fails; that is no news.
+  // An interrupted benchmark fails as expected.
   if (!interrupted) throw error
 } finally {
   await stage.close()

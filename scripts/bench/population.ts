@@ -1,5 +1,5 @@
-// Databases with people and their projects, however many: written in SQL as the triggers would have left them, since a
-// million creations through the API would take longer than the bench.
+// Fills databases with any number of users and projects. Written in SQL with the results of the triggers,
+// because a million requests to the API would take too long.
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { openDatabase } from '../../infra/database/database.ts'
@@ -15,7 +15,7 @@ export interface Person {
   key: string
 }
 
-/** A migrated database of its own on the running PostgreSQL. @returns its address. */
+/** Creates a migrated database on the running PostgreSQL. @returns its URL. */
 export async function createDatabase(serverUrl: string, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: serverUrl })
   await client.connect()
@@ -27,7 +27,7 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   return url.href
 }
 
-/** People with a key each. */
+/** Creates users with one API key each. */
 export async function addPeople(url: string, names: string[]): Promise<Person[]> {
   const database = openDatabase({ url, poolSize: 1 })
   try {
@@ -56,7 +56,9 @@ export async function addPeople(url: string, names: string[]): Promise<Person[]>
   }
 }
 
-/** Gives a person who has none this many projects, a millisecond apart. @returns the ids of the newest ones. */
+/**
+ * Creates projects for a user without projects, one millisecond apart. @returns the ids of the newest ones.
+ */
 export async function addProjects(
   url: string,
   dataDir: string,
@@ -66,18 +68,22 @@ export async function addProjects(
   const client = await openAsAdministrator(url, dataDir)
   try {
     const first = Date.now() - count
-    const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r`
+    const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at
+      FROM generate_series(1::bigint, ${count}) n) r`
     await client.query(
       `
-      INSERT INTO projects (id, name, description, category, owner_id, tags, member_count, metadata, created_at, updated_at)
-      SELECT ${idOf('prj')}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1, ARRAY['bench', 'q4'], 1, '{"team":"bench"}', at, at
+      INSERT INTO projects
+        (id, name, description, category, owner_id, tags, member_count, metadata, created_at, updated_at)
+      SELECT ${idOf('prj')}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1,
+        ARRAY['bench', 'q4'], 1, '{"team":"bench"}', at, at
       FROM ${rows}`,
       [owner.id],
     )
     await client.query(
       `
       INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
-      SELECT 'mem' || substr(id, 4), id, owner_id, 'owner', created_at, updated_at FROM projects WHERE owner_id = $1 ORDER BY id`,
+      SELECT 'mem' || substr(id, 4), id, owner_id, 'owner', created_at, updated_at
+      FROM projects WHERE owner_id = $1 ORDER BY id`,
       [owner.id],
     )
     await client.query("INSERT INTO project_counts (user_id, status, count) VALUES ($1, 'active', $2)", [
@@ -95,21 +101,27 @@ export async function addProjects(
   }
 }
 
-/** Gives a person who has none this many files, a millisecond apart, whose bytes are nowhere. */
+/** Creates file rows without blobs for a user without files, one millisecond apart. */
 export async function addFiles(url: string, dataDir: string, owner: Person, count: number): Promise<void> {
   const client = await openAsAdministrator(url, dataDir)
   try {
     const first = Date.now() - count
     await client.query(
       `
-      INSERT INTO files (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key, created_at, updated_at)
-      SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100, CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
+      INSERT INTO files
+        (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key,
+        created_at, updated_at)
+      SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100,
+        CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
         repeat('0', 64), '{"team":"bench"}', ARRAY['bench'], id, at, at
-      FROM (SELECT ${idOf('file')} AS id, n, at FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at FROM generate_series(1::bigint, ${count}) n) r) f`,
+      FROM (SELECT ${idOf('file')} AS id, n, at
+        FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at
+          FROM generate_series(1::bigint, ${count}) n) r) f`,
       [owner.id],
     )
     await client.query(
-      'INSERT INTO storage_usage (space_id, files, bytes) SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id',
+      `INSERT INTO storage_usage (space_id, files, bytes)
+        SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id`,
     )
     await client.query('VACUUM ANALYZE')
   } finally {
@@ -117,7 +129,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
   }
 }
 
-/** No triggers and no checks of foreign keys in this session: what they would do is done once, at the end. */
+/** Disables triggers and foreign keys in this session; their work is done once, at the end. */
 async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Client> {
   const administrator = new URL(url)
   administrator.username = ADMINISTRATOR
@@ -130,7 +142,7 @@ async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Cli
   return client
 }
 
-/** SQL for a TypeID of the millisecond `ms`: ten characters of time, then what a new id happens to end with. */
+/** SQL for a TypeID of the millisecond `ms`: ten characters of time and a random suffix. */
 function idOf(prefix: 'prj' | 'file'): string {
   const time = Array.from(
     { length: 10 },

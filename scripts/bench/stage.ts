@@ -1,5 +1,5 @@
-// What a run of the bench stands on: a temporary folder, a throw-away PostgreSQL and the processes that are measured.
-// All of it is gone when the run ends, however it ends.
+// The environment of a benchmark run: a temporary folder, a temporary PostgreSQL and the measured processes.
+// Everything is removed at the end of the run.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,20 +8,20 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 
 export interface Program {
-  /** Seconds of CPU, of user and system, since it was started. */
+  /** CPU seconds, user and system, since the start. */
   cpu(): Promise<number>
-  /** The first match in what it writes to stderr, already or later. */
+  /** The first match in stderr, past or future. */
   says(pattern: RegExp): Promise<RegExpExecArray>
-  /** Its whole CPU, once it has ended by itself. Throws when it failed. */
+  /** The total CPU seconds after the process exits by itself. Throws if it fails. */
   ended: Promise<number>
   stop(): Promise<void>
 }
 
 export interface Stage {
   folder: string
-  /** Starts PostgreSQL at the first call. */
+  /** Starts PostgreSQL on the first call. */
   postgres(): Promise<{ url: string; dataDir: string }>
-  /** Runs a program on this Node; what it writes to stdout goes nowhere. */
+  /** Runs a program with this Node; its stdout is ignored. */
   run(file: string, args?: string[], env?: Record<string, string>): Program
   close(): Promise<void>
 }
@@ -33,13 +33,13 @@ export function openStage(): Stage {
   const programs = new Set<Program>()
   let closing: Promise<void> | undefined
   let database: Promise<{ url: string; dataDir: string; stop: () => Promise<void> }> | undefined
-  // Should anything go past close().
+  // In case the process ends without close().
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
   return {
     folder,
     postgres: async () => await (database ??= startPostgres(join(folder, 'postgres'))),
     run(file, args = [], env = {}) {
-      if (closing !== undefined) throw new Error('the bench is over')
+      if (closing !== undefined) throw new Error('the benchmark has ended')
       const program = start(file, args, env)
       programs.add(program)
       void program.ended.catch(() => {}).finally(() => programs.delete(program))
@@ -67,7 +67,7 @@ async function startPostgres(
 
 function start(file: string, args: string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, ['--import', preload, file, ...args], {
-    // A group of its own: Ctrl-C reaches the bench, which stops it.
+    // Its own process group: Ctrl-C reaches only the benchmark, which stops the process.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, NODE_ENV: 'production', ...env },
@@ -85,7 +85,7 @@ function start(file: string, args: string[], env: Record<string, string>): Progr
     child.once('error', () => resolve(null))
   })
   const ended = over.then((code) => {
-    if (code !== 0) throw new Error(`${file} ended with ${code}:\n${text.slice(-4000)}`)
+    if (code !== 0) throw new Error(`${file} exited with ${code}:\n${text.slice(-4000)}`)
     return cpu
   })
   ended.catch(() => {})
@@ -101,7 +101,10 @@ function start(file: string, args: string[], env: Record<string, string>): Progr
           resolve(found)
         }
         child.stderr!.on('data', look)
-        ended.then(() => reject(new Error(`${file} ended without ${pattern}:\n${text.slice(-4000)}`)), reject)
+        ended.then(
+          () => reject(new Error(`${file} exited without ${pattern}:\n${text.slice(-4000)}`)),
+          reject,
+        )
         look()
       }),
     async stop() {
@@ -125,11 +128,12 @@ function ask(child: ChildProcess): Promise<number> {
   })
 }
 
-/** Seconds of CPU of PostgreSQL so far, or 0 on systems without /proc. */
+/** PostgreSQL's CPU seconds so far; 0 on systems without /proc. */
 export function postgresCpu(dataDir: string): number {
   try {
     const postmaster = readFileSync(join(clusterFolder(dataDir), 'postmaster.pid'), 'utf8').split('\n')[0]
-    // The fields after the name in brackets: [1] parent, [11] and [12] own time, [13] and [14] of children that ended.
+    // Fields after the name in brackets: [1] parent, [11] and [12] own time, [13] and [14] time of exited
+    // children.
     const fields = (pid: string): string[] =>
       readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
@@ -143,7 +147,7 @@ export function postgresCpu(dataDir: string): number {
           ticks += Number(found[11]) + Number(found[12]) + Number(found[13]) + Number(found[14])
         if (found[1] === postmaster) ticks += Number(found[11]) + Number(found[12])
       } catch {
-        // It has ended since.
+        // The process has exited.
       }
     }
     return ticks / 100

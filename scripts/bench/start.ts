@@ -1,5 +1,6 @@
-// A cold start, from the start of the process to its first 200: this server, with its database there and migrated, beside
-// Express with express-openapi-validator and Fastify with glue's own validation, neither with a database, on the same contract.
+// Benchmark of a cold start, from the start of the process to its first 200: this server with a migrated
+// database, compared with Express with express-openapi-validator and Fastify with glue's own validation,
+// both without a database, on the same contract.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeLargeSpec } from './large-spec.ts'
@@ -65,7 +66,7 @@ async function start(stage: Stage, file: string, env: Record<string, string>): P
     const [, address] = await program.says(/serving at (http:\S+)/)
     const response = await fetch(`${address}/healthz`)
     if (response.status !== 200)
-      throw new Error(`${file} answers ${response.status}: ${await response.text()}`)
+      throw new Error(`${file} returned ${response.status}: ${await response.text()}`)
     return { wall: (performance.now() - started) / 1000, cpu: await program.cpu() }
   } finally {
     await program.stop()
@@ -75,8 +76,8 @@ async function start(stage: Stage, file: string, env: Record<string, string>): P
 function report(rows: Row[], repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
-    `Seconds from the start of the process to its first 200, the best of ${repeats}. This server has its whole edge, its database and its`,
-    'work beside the requests with it; the other two have one route to answer and nothing else.',
+    `Seconds from the start of the process to its first 200, the best of ${repeats}. This server includes its`,
+    'database and its background workers; the other two have only one route.',
     '',
     table(
       ['contract', 'server', 'CPU', 'by the clock'],

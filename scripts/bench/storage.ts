@@ -1,5 +1,5 @@
-// What a file costs: its way up and down beside a Fastify by hand that only writes and hashes; and a list of files as they
-// become many.
+// Benchmark of files: upload and download compared with a minimal Fastify server that only writes and
+// hashes, and the list of files for few and for many files.
 import { mkdirSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -74,7 +74,7 @@ async function benchTransfers(stage: Stage, { rounds, bytes }: StorageSizes): Pr
   }
   const [ours, bare] = servers
   return [
-    `Seconds of the server's CPU for a GiB: the least of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB each.`,
+    `CPU seconds of the server per GiB: the minimum of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB each.`,
     '',
     table(
       ['', 'upload', 'download'],
@@ -110,7 +110,7 @@ async function upload({ port, key }: Server, bytes: number): Promise<string> {
         .toArray()
         .then((chunks) => {
           if (response.statusCode !== 201)
-            throw new Error(`the upload was answered ${response.statusCode}: ${chunks.join('')}`)
+            throw new Error(`the upload returned ${response.statusCode}: ${chunks.join('')}`)
           resolve(JSON.parse(chunks.join('')).id)
         })
         .catch(reject)
@@ -142,7 +142,7 @@ async function download({ port, key }: Server, id: string, bytes: number): Promi
       response.on('end', () =>
         got === bytes
           ? resolve()
-          : reject(new Error(`${got} of ${bytes} bytes came, with ${response.statusCode}`)),
+          : reject(new Error(`${got} of ${bytes} bytes received, status ${response.statusCode}`)),
       )
     },
   )
@@ -205,7 +205,8 @@ async function benchLists(stage: Stage, { files: sizes, rounds, seconds }: Stora
   for (const { program } of all) await program.stop()
   const [first, last] = [all[0], all[all.length - 1]]
   return [
-    `GET /v1/storage/files, a page of 20 with its exact total, one request at a time: time in µs, the best of ${rounds} rounds of ${seconds} s each.`,
+    `GET /v1/storage/files, a page of 20 with the exact total, one request at a time: ` +
+      `µs, the best of ${rounds} rounds of ${seconds} s each.`,
     '',
     table(
       ['', ...all.map(({ files }) => `${count(files)} files`), 'growth'],

@@ -1,11 +1,11 @@
-// What a difference between two contracts is, and how the documents are walked that it is found in.
+// The type of a change between two contracts, and helpers to walk both documents.
 import { escaped, keysOf, valueAt } from '../../infra/validation/json-pointer.ts'
 
 type Json = any
 
 export type Weight = 'breaking' | 'safe' | 'documentation'
 
-/** Where something stands: a JSON pointer into the contract before or after the change. */
+/** A JSON pointer into the contract before or after the change. */
 export interface Place {
   side: 'before' | 'after'
   pointer: string
@@ -13,51 +13,51 @@ export interface Place {
 
 export interface Change {
   weight: Weight
-  /** What kind of change it is, by a name that stays. */
+  /** The kind of change, a stable name. */
   rule: string
-  /** The operation, event or component that it is about. */
+  /** The operation, event or component that has changed. */
   subject: string
-  says: string
+  message: string
   place: Place
-  /** Where it stood before, whatever `place` says: what was announced there excuses it. */
+  /** The pointer into the former contract, where a deprecation may announce the change. */
   before: string | null
 }
 
-/** A node of a document with where it stands. */
+/** A node of a document with its pointer. */
 export interface Node {
   value: Json
   pointer: string
 }
 
-/** Two documents and what was found so far. */
+/** Two documents and the changes found so far. */
 export interface Comparison {
   before: Json
   after: Json
   changes: Change[]
-  /** Pairs of schemas that were compared already, each way once. */
+  /** Pairs of schemas that were compared already, per direction. */
   seen: Set<string>
 }
 
 export type Report = (
   weight: Weight,
   rule: string,
-  says: string,
+  message: string,
   place: Place,
   before?: string | null,
 ) => void
 
 export function reporter({ changes }: Comparison, subject: string): Report {
-  return (weight, rule, says, place, before = place.side === 'before' ? place.pointer : null) => {
-    changes.push({ weight, rule, subject, says, place, before })
+  return (weight, rule, message, place, before = place.side === 'before' ? place.pointer : null) => {
+    changes.push({ weight, rule, subject, message, place, before })
   }
 }
 
-/** A node with its reference followed. */
+/** The node with its references resolved. */
 export function follow(document: Json, { value, pointer }: Node): Node {
   let node = { value, pointer }
   for (let hops = 0; node.value?.$ref !== undefined && hops < 20; hops++) {
     const target = (node.value.$ref as string).slice(1)
-    node = { value: at(document, target), pointer: target }
+    node = { value: nodeAt(document, target), pointer: target }
   }
   return node
 }
@@ -69,20 +69,20 @@ export function child({ value, pointer }: Node, ...keys: Array<string | number>)
   )
 }
 
-export function at(document: Json, pointer: string): Json {
+export function nodeAt(document: Json, pointer: string): Json {
   return valueAt(document, keysOf(pointer))
 }
 
-/** What is for people alone. */
+/** Reports changed texts, which affect only readers of the documentation. */
 export function compareTexts(report: Report, before: Node, after: Node, keys: string[]): void {
   for (const key of keys) {
     if (same(before.value?.[key], after.value?.[key])) continue
-    const gone = after.value?.[key] === undefined
+    const removed = after.value?.[key] === undefined
     report(
       'documentation',
       'text-changed',
-      `its ${key} is ${gone ? 'gone' : before.value?.[key] === undefined ? 'new' : 'another'}`,
-      gone
+      `${key} ${removed ? 'removed' : before.value?.[key] === undefined ? 'added' : 'changed'}`,
+      removed
         ? { side: 'before', pointer: child(before, key).pointer }
         : { side: 'after', pointer: child(after, key).pointer },
     )

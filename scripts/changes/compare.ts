@@ -1,12 +1,12 @@
-// What of one contract is another in the next, and whether somebody who relies on the first is let down by the second. Whatever may be sent has to
-// stay allowed, and whatever is answered has to stay what was promised: a schema may grow wider in requests, and narrower in responses.
+// Compares two contracts and classifies each change as breaking, safe or documentation. A request schema may
+// become wider and a response schema narrower; the opposite breaks clients.
 import { keysOf } from '../../infra/validation/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
 import {
-  at,
   child,
   compareTexts,
   follow,
+  nodeAt,
   reporter,
   same,
   type Change,
@@ -19,7 +19,7 @@ import { compareSchemas } from './schemas.ts'
 
 type Json = any
 
-/** Both are published documents, as generated/openapi.json. */
+/** Compares two published documents, such as generated/openapi.json. */
 export function compareContracts(before: Json, after: Json): Change[] {
   const comparison: Comparison = { before, after, changes: [], seen: new Set() }
   const [were, are] = [operationsIn(before), operationsIn(after)]
@@ -28,7 +28,7 @@ export function compareContracts(before: Json, after: Json): Change[] {
       reporter(comparison, nameOf(node))(
         'breaking',
         'operation-removed',
-        'it is gone',
+        'removed',
         { side: 'before', pointer: node.pointer },
         node.pointer,
       )
@@ -36,7 +36,7 @@ export function compareContracts(before: Json, after: Json): Change[] {
     const former = were.get(key)
     const name = nameOf(node)
     if (former === undefined)
-      reporter(comparison, name)('safe', 'operation-added', 'it is new', {
+      reporter(comparison, name)('safe', 'operation-added', 'added', {
         side: 'after',
         pointer: node.pointer,
       })
@@ -53,7 +53,7 @@ function nameOf({ pointer }: Node): string {
   return `${method.toUpperCase()} ${path}`
 }
 
-/** By method and path; what a parameter of a path is called makes no difference to who calls it. */
+/** By method and path. The names of path parameters do not matter to clients. */
 function operationsIn(document: Json): Map<string, Node> {
   const found = new Map<string, Node>()
   for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
@@ -68,7 +68,7 @@ function operationsIn(document: Json): Map<string, Node> {
   return found
 }
 
-const ranks = ['none', 'viewer', 'editor', 'admin', 'owner']
+const roles = ['none', 'viewer', 'editor', 'admin', 'owner']
 
 function compareOperations(comparison: Comparison, key: string, before: Node, after: Node): void {
   const report = reporter(comparison, key)
@@ -78,7 +78,7 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
     report(
       'breaking',
       'operation-renamed',
-      `it was called ${was.operationId}, and is ${is.operationId}`,
+      `renamed from ${was.operationId} to ${is.operationId}`,
       { side: 'after', pointer: child(after, 'operationId').pointer },
       before.pointer,
     )
@@ -86,11 +86,11 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
     report(
       'safe',
       'operation-deprecated',
-      `it is deprecated${is['x-sunset'] === undefined ? '' : `, and ends on ${is['x-sunset']}`}`,
+      `deprecated${is['x-sunset'] === undefined ? '' : `, with the sunset date ${is['x-sunset']}`}`,
       place,
     )
   if (was.deprecated === true && is.deprecated !== true)
-    report('safe', 'operation-restored', 'it is not deprecated any more', place)
+    report('safe', 'operation-restored', 'no longer deprecated', place)
   compareServers(comparison, report, before, after)
   compareSecurity(comparison, report, before, after)
   compareAccess(report, before, after)
@@ -101,7 +101,8 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
     report(
       'safe',
       'rate-limit-changed',
-      `its requests are counted as ${is['x-rate-limit'] ?? 'others'}, and not as ${was['x-rate-limit'] ?? 'others'}`,
+      `rate limit changed from ${was['x-rate-limit'] ?? 'the default'} ` +
+        `to ${is['x-rate-limit'] ?? 'the default'}`,
       place,
     )
   compareTexts(report, before, after, ['summary', 'description', 'tags', 'externalDocs'])
@@ -120,7 +121,7 @@ function compareServers(
     report(
       'breaking',
       'server-changed',
-      `it is under ${to}, and was under ${from}`,
+      `base path changed from ${from} to ${to}`,
       { side: 'after', pointer: after.pointer },
       before.pointer,
     )
@@ -139,57 +140,62 @@ function compareSecurity(
   const open = (list: Json[]): boolean =>
     list.length === 0 || list.some((alternative) => Object.keys(alternative).length === 0)
   if (open(from) && !open(to))
-    return report('breaking', 'key-required', 'it needs a key now', place, before.pointer)
-  if (!open(from) && open(to)) report('safe', 'key-not-required', 'it needs no key any more', place)
+    return report('breaking', 'key-required', 'an API key is now required', place, before.pointer)
+  if (!open(from) && open(to)) report('safe', 'key-not-required', 'no API key is required any more', place)
   const scopes = (list: Json[]): string[] =>
     list.flatMap((alternative) => Object.values<string[]>(alternative).flat())
   for (const scope of scopes(to))
     if (!scopes(from).includes(scope))
-      report('breaking', 'scope-required', `it needs the scope ${scope} now`, place, before.pointer)
+      report('breaking', 'scope-required', `the scope ${scope} is now required`, place, before.pointer)
   for (const scope of scopes(from))
     if (!scopes(to).includes(scope))
-      report('safe', 'scope-not-required', `it does not need the scope ${scope} any more`, place)
+      report('safe', 'scope-not-required', `the scope ${scope} is no longer required`, place)
 }
 
 function compareAccess(report: Report, before: Node, after: Node): void {
   const [from, to] = [before.value['x-project-access'], after.value['x-project-access']]
   if (same(from, to)) return
   const place: Place = { side: 'after', pointer: child(after, 'x-project-access').pointer }
-  const [rankBefore, rankAfter] = [ranks.indexOf(from?.role ?? 'none'), ranks.indexOf(to?.role ?? 'none')]
+  const [rankBefore, rankAfter] = [roles.indexOf(from?.role ?? 'none'), roles.indexOf(to?.role ?? 'none')]
   if (rankAfter > rankBefore)
     report(
       'breaking',
       'role-raised',
-      `it needs the role ${to.role}, and took ${from?.role ?? 'none'}`,
+      `the required role changed from ${from?.role ?? 'none'} to ${to.role}`,
       place,
       before.pointer,
     )
   if (rankAfter < rankBefore)
-    report('safe', 'role-lowered', `it takes the role ${to?.role ?? 'none'}, and needed ${from.role}`, place)
-  const usual = ['active', 'archived']
-  const [statesBefore, statesAfter]: [string[], string[]] = [from?.states ?? usual, to?.states ?? usual]
+    report(
+      'safe',
+      'role-lowered',
+      `the required role changed from ${from.role} to ${to?.role ?? 'none'}`,
+      place,
+    )
+  const defaults = ['active', 'archived']
+  const [statesBefore, statesAfter]: [string[], string[]] = [from?.states ?? defaults, to?.states ?? defaults]
   for (const state of statesBefore)
     if (!statesAfter.includes(state))
       report(
         'breaking',
-        'state-refused',
-        `it is refused where the project is ${state}`,
+        'project-state-removed',
+        `no longer allowed for a project in state ${state}`,
         place,
         before.pointer,
       )
   for (const state of statesAfter)
     if (!statesBefore.includes(state))
-      report('safe', 'state-taken', `it is for projects that are ${state}, too`, place)
+      report('safe', 'project-state-added', `now allowed for a project in state ${state}`, place)
 }
 
 function parametersOf(document: Json, operation: Node): Map<string, Node> {
   const path = operation.pointer.slice(0, operation.pointer.lastIndexOf('/'))
   const all = new Map<string, Node>()
   let position = 0
-  for (const owner of [{ value: at(document, path), pointer: path }, operation]) {
+  for (const owner of [{ value: nodeAt(document, path), pointer: path }, operation]) {
     for (const i of Object.keys(owner.value.parameters ?? [])) {
       const node = follow(document, child(owner, 'parameters', i))
-      // Those of a path are told by their order.
+      // Path parameters are identified by their order.
       all.set(
         node.value.in === 'path'
           ? `path ${position++}`
@@ -214,7 +220,7 @@ function compareParameters(
       report(
         'breaking',
         'parameter-removed',
-        `the ${node.value.in} parameter ${node.value.name} is refused now`,
+        `the ${node.value.in} parameter ${node.value.name} was removed`,
         { side: 'before', pointer: node.pointer },
         node.pointer,
       )
@@ -227,7 +233,7 @@ function compareParameters(
       report(
         required ? 'breaking' : 'safe',
         required ? 'required-parameter-added' : 'parameter-added',
-        `the ${where} parameter ${name} is new${required ? ', and required' : ''}`,
+        `the ${where} parameter ${name} was added${required ? ' and is required' : ''}`,
         place,
         before.pointer,
       )
@@ -238,29 +244,24 @@ function compareParameters(
       report(
         'breaking',
         'parameter-required',
-        `the ${where} parameter ${name} is required now`,
+        `the ${where} parameter ${name} is now required`,
         place,
         former.pointer,
       )
     if (!required && wasRequired)
-      report(
-        'safe',
-        'parameter-not-required',
-        `the ${where} parameter ${name} is not required any more`,
-        place,
-      )
+      report('safe', 'parameter-not-required', `the ${where} parameter ${name} is no longer required`, place)
     if (former.value.style !== node.value.style || former.value.explode !== node.value.explode)
       report(
         'breaking',
-        'parameter-written-otherwise',
-        `the ${where} parameter ${name} is written in another way`,
+        'parameter-style-changed',
+        `the ${where} parameter ${name} has a different style or explode`,
         place,
         former.pointer,
       )
     compareTexts(report, former, node, ['description', 'example', 'examples'])
     compareSchemas(
       comparison,
-      { subject: key, what: `the ${where} parameter ${name}`, way: 'request' },
+      { subject: key, what: `the ${where} parameter ${name}`, direction: 'request' },
       child(former, 'schema'),
       child(node, 'schema'),
     )
@@ -277,7 +278,7 @@ function compareBodies(comparison: Comparison, key: string, report: Report, befo
     return report(
       'breaking',
       'body-removed',
-      'it takes no body any more',
+      'the request body was removed',
       { side: 'before', pointer: was.pointer },
       was.pointer,
     )
@@ -287,22 +288,22 @@ function compareBodies(comparison: Comparison, key: string, report: Report, befo
     return report(
       required ? 'breaking' : 'safe',
       required ? 'required-body-added' : 'body-added',
-      `it ${required ? 'needs' : 'takes'} a body now`,
+      `${required ? 'a required' : 'an optional'} request body was added`,
       place,
       before.pointer,
     )
   if (required && was.value.required !== true)
-    report('breaking', 'body-required', 'its body is required now', place, was.pointer)
+    report('breaking', 'body-required', 'the request body is now required', place, was.pointer)
   if (!required && was.value.required === true)
-    report('safe', 'body-not-required', 'its body is not required any more', place)
-  compareContents(comparison, { subject: key, what: 'the body', way: 'request' }, report, was, is)
+    report('safe', 'body-not-required', 'the request body is no longer required', place)
+  compareContents(comparison, { subject: key, what: 'the body', direction: 'request' }, report, was, is)
   compareTexts(report, was, is, ['description'])
 }
 
 interface Content {
   subject: string
   what: string
-  way: 'request' | 'response'
+  direction: 'request' | 'response'
 }
 
 function compareContents(
@@ -319,7 +320,7 @@ function compareContents(
       report(
         'breaking',
         'media-type-removed',
-        `${content.what} is not ${type} any more`,
+        `${content.what} can no longer be ${type}`,
         { side: 'before', pointer: former.pointer },
         former.pointer,
       )
@@ -331,14 +332,14 @@ function compareContents(
   }
   for (const type of Object.keys(are)) {
     if (were[type] === undefined)
-      report('safe', 'media-type-added', `${content.what} may be ${type}`, {
+      report('safe', 'media-type-added', `${content.what} can now be ${type}`, {
         side: 'after',
         pointer: child(after, 'content', type).pointer,
       })
   }
 }
 
-/** What a stream of events is made of. */
+/** Compares the events of an event stream. */
 function compareStreams(
   comparison: Comparison,
   content: Content,
@@ -353,7 +354,7 @@ function compareStreams(
       report(
         'breaking',
         'stream-event-removed',
-        `the event ${event} is not sent any more`,
+        `the event ${event} was removed`,
         { side: 'before', pointer: former.pointer },
         former.pointer,
       )
@@ -367,7 +368,7 @@ function compareStreams(
   }
   for (const event of Object.keys(are))
     if (were[event] === undefined)
-      report('safe', 'stream-event-added', `the event ${event} is new`, {
+      report('safe', 'stream-event-added', `the event ${event} was added`, {
         side: 'after',
         pointer: child(after, 'x-stream-events', event).pointer,
       })
@@ -388,14 +389,14 @@ function compareResponses(
       report(
         succeeds ? 'breaking' : 'safe',
         succeeds ? 'success-removed' : 'error-removed',
-        `it does not answer ${status} any more`,
+        `the response ${status} was removed`,
         { side: 'before', pointer: child(before, 'responses', status).pointer },
         before.pointer,
       )
       continue
     }
     const now = follow(comparison.after, child(after, 'responses', status))
-    const content: Content = { subject: key, what: `the body of ${status}`, way: 'response' }
+    const content: Content = { subject: key, what: `the body of ${status}`, direction: 'response' }
     compareContents(comparison, content, report, former, now)
     compareHeaders(comparison, content, report, former, now, status)
     compareTexts(report, former, now, ['description'])
@@ -406,7 +407,7 @@ function compareResponses(
     report(
       succeeds ? 'breaking' : 'safe',
       succeeds ? 'success-added' : 'error-added',
-      `it may answer ${status} now`,
+      `the response ${status} was added`,
       { side: 'after', pointer: child(after, 'responses', status).pointer },
       before.pointer,
     )
@@ -428,7 +429,7 @@ function compareHeaders(
       report(
         'breaking',
         'header-removed',
-        `the header ${name} of ${status} is gone`,
+        `the header ${name} of ${status} was removed`,
         { side: 'before', pointer: former.pointer },
         former.pointer,
       )
@@ -442,7 +443,7 @@ function compareHeaders(
   }
   for (const name of Object.keys(are))
     if (were[name] === undefined)
-      report('safe', 'header-added', `the header ${name} of ${status} is new`, {
+      report('safe', 'header-added', `the header ${name} of ${status} was added`, {
         side: 'after',
         pointer: child(after, 'headers', name).pointer,
       })
@@ -458,7 +459,7 @@ function compareWebhooks(comparison: Comparison): void {
       report(
         'breaking',
         'event-removed',
-        'it is gone',
+        'removed',
         { side: 'before', pointer: former.pointer },
         former.pointer,
       )
@@ -469,7 +470,7 @@ function compareWebhooks(comparison: Comparison): void {
     const body = (document: Json, operation: Node): Node => follow(document, child(operation, 'requestBody'))
     compareContents(
       comparison,
-      { subject: `event ${name}`, what: 'the payload', way: 'response' },
+      { subject: `event ${name}`, what: 'the payload', direction: 'response' },
       report,
       body(comparison.before, was),
       body(comparison.after, is),
@@ -477,7 +478,7 @@ function compareWebhooks(comparison: Comparison): void {
   }
   for (const name of Object.keys(are))
     if (were[name] === undefined)
-      reporter(comparison, `event ${name}`)('safe', 'event-added', 'it is new', {
+      reporter(comparison, `event ${name}`)('safe', 'event-added', 'added', {
         side: 'after',
         pointer: child(root(are), name).pointer,
       })
@@ -493,5 +494,5 @@ function compareInfo(comparison: Comparison): void {
     'version',
   ])
   if (!same(comparison.before.tags, comparison.after.tags))
-    report('documentation', 'text-changed', 'its tags are others', { side: 'after', pointer: '/tags' })
+    report('documentation', 'text-changed', 'tags changed', { side: 'after', pointer: '/tags' })
 }

@@ -1,38 +1,41 @@
-// `npm run changes -- <git ref>`: what has changed in the contract since then, or since the last release, sorted into breaking, safe and documentation only, each with its rule and
-// its place. Fails when something breaks that was not announced.
-//   --json      as JSON, for other tools
-//   --breaking  nothing but what breaks
+// `npm run changes -- <git ref>`: lists the changes of the contract since a git ref or the last release, as
+// breaking, safe or documentation only, each with its rule and place. Fails on a breaking change that was
+// not announced.
+//   --json      prints JSON
+//   --breaking  lists only breaking changes
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { acknowledgement } from './announced.ts'
+import { announcementOf } from './announced.ts'
 import type { Change, Weight } from './change.ts'
 import { compareContracts } from './compare.ts'
-import { createPlaces } from './source-locations.ts'
+import { createLocator } from './source-locations.ts'
 import { lastRelease, type Release } from './release.ts'
 
-export interface PlacedChange extends Change {
+export interface LocatedChange extends Change {
   file: string
   line: number
-  /** What excuses it, where it breaks something. */
-  acknowledged: string | null
+  /** How a breaking change was announced, or null. */
+  announced: string | null
 }
 
-/** What has changed in the contract of the project in `folder` since the git ref. Throws when git does not know it, or there was none. */
-export function changesSince(folder: string, ref: string, today = new Date()): PlacedChange[] {
+/**
+ * The changes of the contract since the git ref. Throws if git does not know the ref or it has no contract.
+ */
+export function changesSince(folder: string, ref: string, today = new Date()): LocatedChange[] {
   const before = JSON.parse(show(folder, ref, 'generated/openapi.json')!)
   const after = JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'))
-  const places = {
-    before: createPlaces((file) => show(folder, ref, file, { optional: true })),
-    after: createPlaces((file) =>
+  const locate = {
+    before: createLocator((file) => show(folder, ref, file, { optional: true })),
+    after: createLocator((file) =>
       existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
     ),
   }
   return compareContracts(before, after).map((change) => ({
     ...change,
-    ...places[change.place.side](change.place.pointer),
-    acknowledged: change.weight === 'breaking' ? acknowledgement(before, change, today) : null,
+    ...locate[change.place.side](change.place.pointer),
+    announced: change.weight === 'breaking' ? announcementOf(before, change, today) : null,
   }))
 }
 
@@ -49,7 +52,7 @@ function show(folder: string, ref: string, file: string, { optional = false } = 
   } catch (error) {
     if (optional) return null
     throw new UsageError(
-      `There is no ${file} at ${ref}: ${String((error as { stderr?: string }).stderr).trim()}`,
+      `Cannot read ${file} at ${ref}: ${String((error as { stderr?: string }).stderr).trim()}`,
     )
   }
 }
@@ -60,18 +63,18 @@ const headings: Record<Weight, string> = {
   documentation: 'Documentation only',
 }
 
-function report(changes: PlacedChange[], { ref, name }: Release, breakingAlone: boolean): string {
+function report(changes: LocatedChange[], { ref, name }: Release, onlyBreaking: boolean): string {
   if (changes.length === 0)
-    return breakingAlone
-      ? `Nothing breaks what there was at ${name}.`
-      : `The contract is what it was at ${name}.`
+    return onlyBreaking ? `No breaking changes since ${name}.` : `No changes since ${name}.`
   return `Since ${name}:\n\n${(['breaking', 'safe', 'documentation'] as const)
     .flatMap((weight) => {
       const own = changes.filter((change) => change.weight === weight)
       if (own.length === 0) return []
       const lines = own.map(
-        ({ subject, says, rule, file, line, place, acknowledged }) =>
-          `  ${file}:${line}${place.side === 'before' ? ` at ${ref}` : ''}  ${subject}: ${says} (${rule})${acknowledged === null ? '' : ` [${acknowledged}]`}`,
+        ({ subject, message, rule, file, line, place, announced }) =>
+          `  ${file}:${line}${place.side === 'before' ? ` at ${ref}` : ''}  ` +
+          `${subject}: ${message} (${rule})` +
+          (announced === null ? '' : ` [${announced}]`),
       )
       return [`${headings[weight]}: ${own.length}`, ...lines, '']
     })
@@ -87,26 +90,24 @@ if (import.meta.main) {
     })
     const [given, ...others] = positionals
     if (others.length > 0)
-      throw new UsageError(
-        'It takes one git ref, such as `main` or `v1.3.0`; without one it is the last release.',
-      )
+      throw new UsageError('Pass at most one git ref, such as `main` or `v1.3.0`. Default: the last release.')
     const folder = resolve(import.meta.dirname, '../..')
     const release = given === undefined ? lastRelease(folder) : { ref: given, name: given }
     if ('missing' in release) {
-      console.log(values.json ? '[]' : `The contract was compared with no release: ${release.missing}.`)
+      console.log(values.json ? '[]' : `There is no release to compare with: ${release.missing}.`)
       process.exit(0)
     }
     const changes = changesSince(folder, release.ref).filter(
       ({ weight }) => !values.breaking || weight === 'breaking',
     )
     console.log(values.json ? JSON.stringify(changes, null, 2) : report(changes, release, values.breaking))
-    const unannounced = changes.filter(
-      (change) => change.weight === 'breaking' && change.acknowledged === null,
-    )
+    const unannounced = changes.filter((change) => change.weight === 'breaking' && change.announced === null)
     if (unannounced.length > 0) {
       if (!values.json)
         console.error(
-          `\n${unannounced.length} ${unannounced.length === 1 ? 'change breaks' : 'changes break'} clients of v1. Keep what was there, or announce its end with \`deprecated: true\` and \`x-sunset\` first.`,
+          `\n${unannounced.length} ` +
+            `${unannounced.length === 1 ? 'change breaks' : 'changes break'} clients of v1. ` +
+            'Undo them, or announce them first with `deprecated: true` and `x-sunset`.',
         )
       process.exitCode = 1
     }

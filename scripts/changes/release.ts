@@ -1,13 +1,16 @@
-// Which commit the last release was: a tag such as v1.4.0, or, where nobody tags, the commit that gave package.json its version.
+// Finds the last release: a tag such as v1.4.0 or, without tags, the commit that set the version in
+// package.json.
 import { execFileSync } from 'node:child_process'
 
-/** The release before HEAD, as git names it, and as people do. */
+/** The release before HEAD. */
 export interface Release {
+  /** For git. */
   ref: string
+  /** For people. */
   name: string
 }
 
-/** @returns why there is none to be found, where that is so. */
+/** @returns the release, or the reason why none was found. */
 export function lastRelease(folder: string): Release | { missing: string } {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
@@ -17,14 +20,14 @@ export function lastRelease(folder: string): Release | { missing: string } {
     .filter(Boolean)) {
     if (git('rev-list', '-n1', tag) !== head) return { ref: tag, name: tag }
   }
-  // In a shallow clone the oldest commit seems to have written everything.
+  // In a shallow clone the oldest commit seems to contain all changes.
   if (git('rev-parse', '--is-shallow-repository') === 'true')
-    return { missing: 'this clone has no tag and not the whole history' }
+    return { missing: 'this clone has no tags and no full history' }
   const commits = git('log', '--format=%H', '-G', '^  "version":', '--', 'package.json')
     .split('\n')
     .filter(Boolean)
   const release = commits.find((commit) => commit !== head)
-  if (release === undefined) return { missing: 'there was none' }
+  if (release === undefined) return { missing: 'no earlier version was found' }
   const { version } = JSON.parse(git('show', `${release}:./package.json`)) as { version: string }
   return { ref: release.slice(0, 12), name: `${version} (${release.slice(0, 7)})` }
 }

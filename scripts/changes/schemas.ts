@@ -1,5 +1,5 @@
-// What of one schema is another in the next: wider, so that more is allowed, or narrower. Wider is safe for what is sent and breaks who
-// reads what is answered; narrower the other way round.
+// Compares two schemas. A wider schema allows more values, which is safe in requests and breaking in
+// responses; a narrower one is the reverse.
 import {
   child,
   compareTexts,
@@ -17,31 +17,31 @@ type Json = any
 
 export interface Subject {
   subject: string
-  /** What of it, for people. */
+  /** The part of the subject, for messages: `the body of 200.name`. */
   what: string
-  way: 'request' | 'response'
+  direction: 'request' | 'response'
 }
 
 export function compareSchemas(
   comparison: Comparison,
-  { subject, what, way }: Subject,
+  { subject, what, direction }: Subject,
   before: Node,
   after: Node,
 ): void {
   const [was, is] = [follow(comparison.before, before), follow(comparison.after, after)]
-  const pair = `${way} ${was.pointer} ${is.pointer}`
+  const pair = `${direction} ${was.pointer} ${is.pointer}`
   if (comparison.seen.has(pair)) return
   comparison.seen.add(pair)
-  if (same(was.value, is.value) && !refers(was.value)) return
+  if (same(was.value, is.value) && !hasReference(was.value)) return
   const report = reporter(comparison, subject)
   const place: Place = { side: 'after', pointer: is.pointer }
-  /** Reports a change of what is allowed by the way that it is for. */
-  const change: Change = (direction, rule, says, keyword) => {
-    const weight: Weight = (direction === 'wider') === (way === 'request') ? 'safe' : 'breaking'
+  /** Reports a change of the allowed values with the weight that follows from the direction. */
+  const change: ReportChange = (width, rule, message, keyword) => {
+    const weight: Weight = (width === 'wider') === (direction === 'request') ? 'safe' : 'breaking'
     report(
       weight,
-      `${way}-${rule}`,
-      `${what} ${says}`,
+      `${direction}-${rule}`,
+      `${what} ${message}`,
       keyword === undefined || is.value?.[keyword] === undefined
         ? place
         : { side: 'after', pointer: child(is, keyword).pointer },
@@ -53,20 +53,20 @@ export function compareSchemas(
       change(
         is.value === undefined ? 'wider' : 'narrower',
         'schema-changed',
-        is.value === undefined ? 'may be anything' : 'is described now',
+        is.value === undefined ? 'no longer has a schema' : 'now has a schema',
       )
     return
   }
   compareTypes(change, was.value, is.value)
-  compareValues(change, report, way, what, was, is)
+  compareValues(change, report, direction, what, was, is)
   compareLimits(change, was.value, is.value)
-  compareProperties(comparison, { subject, what, way }, change, report, was, is)
-  compareParts(comparison, { subject, what, way }, change, was, is)
-  if (way === 'request' && !same(was.value.default, is.value.default)) {
+  compareProperties(comparison, { subject, what, direction }, change, report, was, is)
+  compareParts(comparison, { subject, what, direction }, change, was, is)
+  if (direction === 'request' && !same(was.value.default, is.value.default)) {
     report(
       'breaking',
       'request-default-changed',
-      `${what} is ${shown(is.value.default)} where it is left out, and was ${shown(was.value.default)}`,
+      `the default of ${what} changed from ${toText(was.value.default)} to ${toText(is.value.default)}`,
       place,
       was.pointer,
     )
@@ -76,18 +76,18 @@ export function compareSchemas(
   compareTexts(report, was, is, ['title', 'description', 'example', 'examples'])
 }
 
-type Change = (direction: 'wider' | 'narrower', rule: string, says: string, keyword?: string) => void
+type ReportChange = (width: 'wider' | 'narrower', rule: string, message: string, keyword?: string) => void
 
-/** Whether something in it stands elsewhere, and may have changed there. */
-function refers(schema: Json): boolean {
+/** Whether the schema contains a reference, whose target may have changed. */
+function hasReference(schema: Json): boolean {
   return (
     typeof schema === 'object' &&
     schema !== null &&
-    (schema.$ref !== undefined || Object.values(schema).some(refers))
+    (schema.$ref !== undefined || Object.values(schema).some(hasReference))
   )
 }
 
-function shown(value: Json): string {
+function toText(value: Json): string {
   return value === undefined ? 'nothing' : JSON.stringify(value)
 }
 
@@ -104,21 +104,22 @@ function typesOf({ type, enum: values, const: constant }: Json): Set<string> {
   return new Set(allTypes)
 }
 
-function compareTypes(change: Change, was: Json, is: Json): void {
+function compareTypes(change: ReportChange, was: Json, is: Json): void {
   const [before, after] = [typesOf(was), typesOf(is)]
-  // What is a number may be an integer.
+  // `number` includes `integer`.
   const has = (types: Set<string>, type: string): boolean =>
     types.has(type) || (type === 'integer' && types.has('number'))
-  const gone = [...before].filter((type) => !has(after, type))
+  const removed = [...before].filter((type) => !has(after, type))
   const added = [...after].filter((type) => !has(before, type))
-  if (gone.length > 0) change('narrower', 'type-removed', `cannot be ${gone.join(' or ')} any more`, 'type')
-  if (added.length > 0) change('wider', 'type-added', `may be ${added.join(' or ')}`, 'type')
+  if (removed.length > 0)
+    change('narrower', 'type-removed', `can no longer be ${removed.join(' or ')}`, 'type')
+  if (added.length > 0) change('wider', 'type-added', `can now be ${added.join(' or ')}`, 'type')
 }
 
 function compareValues(
-  change: Change,
+  change: ReportChange,
   report: Report,
-  way: Subject['way'],
+  direction: Subject['direction'],
   what: string,
   was: Node,
   is: Node,
@@ -128,24 +129,24 @@ function compareValues(
   const [before, after] = [values(was.value), values(is.value)]
   if (before === null && after === null) return
   if (before === null)
-    return change('narrower', 'values-limited', `is one of ${after!.map(shown).join(', ')}`, 'enum')
-  if (after === null) return change('wider', 'values-unlimited', 'is not one of a few values any more')
-  const gone = before.filter((value) => !after.some((other) => same(value, other)))
+    return change('narrower', 'values-limited', `is now limited to ${after!.map(toText).join(', ')}`, 'enum')
+  if (after === null) return change('wider', 'values-unlimited', 'is no longer limited to an enum')
+  const removed = before.filter((value) => !after.some((other) => same(value, other)))
   const added = after.filter((value) => !before.some((other) => same(value, other)))
-  if (gone.length > 0)
-    change('narrower', 'value-removed', `cannot be ${gone.map(shown).join(', ')} any more`, 'enum')
+  if (removed.length > 0)
+    change('narrower', 'value-removed', `can no longer be ${removed.map(toText).join(', ')}`, 'enum')
   if (added.length === 0) return
-  // Who reads it was told that there may come more.
-  if (way === 'response' && was.value['x-extensible'] === true)
-    return report('safe', 'response-value-added', `${what} may be ${added.map(shown).join(', ')}`, {
+  // Clients must expect new values of an extensible enum.
+  if (direction === 'response' && was.value['x-extensible'] === true)
+    return report('safe', 'response-value-added', `${what} can now be ${added.map(toText).join(', ')}`, {
       side: 'after',
       pointer: is.pointer,
     })
-  change('wider', 'value-added', `may be ${added.map(shown).join(', ')}`, 'enum')
+  change('wider', 'value-added', `can now be ${added.map(toText).join(', ')}`, 'enum')
 }
 
-const lower = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains']
-const upper = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains']
+const lowerLimits = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains']
+const upperLimits = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains']
 const patterns = [
   'pattern',
   'format',
@@ -158,17 +159,17 @@ const patterns = [
   'else',
 ]
 
-function compareLimits(change: Change, was: Json, is: Json): void {
-  for (const keyword of [...lower, ...upper]) {
+function compareLimits(change: ReportChange, was: Json, is: Json): void {
+  for (const keyword of [...lowerLimits, ...upperLimits]) {
     const [before, after] = [was[keyword], is[keyword]]
     if (before === after) continue
     const narrower =
       before === undefined ||
-      (after !== undefined && (lower.includes(keyword) ? after > before : after < before))
+      (after !== undefined && (lowerLimits.includes(keyword) ? after > before : after < before))
     change(
       narrower ? 'narrower' : 'wider',
       `${keyword}-changed`,
-      `has ${keyword} ${shown(after)}, and had ${shown(before)}`,
+      limitChange(keyword, before, after),
       keyword,
     )
   }
@@ -176,84 +177,86 @@ function compareLimits(change: Change, was: Json, is: Json): void {
     const [before, after] = [was[keyword], is[keyword]]
     if (same(before, after)) continue
     if (before === undefined)
-      change('narrower', `${keyword}-added`, `has ${keyword} ${shown(after)}`, keyword)
-    else if (after === undefined) change('wider', `${keyword}-removed`, `has no ${keyword} any more`)
+      change('narrower', `${keyword}-added`, `now has ${keyword} ${toText(after)}`, keyword)
+    else if (after === undefined) change('wider', `${keyword}-removed`, `no longer has ${keyword}`)
     else {
-      // Nobody can say which is the wider one.
-      change(
-        'narrower',
-        `${keyword}-changed`,
-        `has ${keyword} ${shown(after)}, and had ${shown(before)}`,
-        keyword,
-      )
-      change(
-        'wider',
-        `${keyword}-changed`,
-        `has ${keyword} ${shown(after)}, and had ${shown(before)}`,
-        keyword,
-      )
+      // It is unknown which of the two allows more.
+      change('narrower', `${keyword}-changed`, limitChange(keyword, before, after), keyword)
+      change('wider', `${keyword}-changed`, limitChange(keyword, before, after), keyword)
     }
   }
   if ((was.uniqueItems === true) !== (is.uniqueItems === true))
     change(
       is.uniqueItems === true ? 'narrower' : 'wider',
       'uniqueItems-changed',
-      is.uniqueItems === true ? 'has no item twice' : 'may have an item twice',
+      is.uniqueItems === true ? 'now needs unique items' : 'no longer needs unique items',
       'uniqueItems',
     )
 }
 
+function limitChange(keyword: string, before: Json, after: Json): string {
+  return `changed ${keyword} from ${toText(before)} to ${toText(after)}`
+}
+
 function compareProperties(
   comparison: Comparison,
-  { subject, what, way }: Subject,
-  change: Change,
+  { subject, what, direction }: Subject,
+  change: ReportChange,
   report: Report,
   was: Node,
   is: Node,
 ): void {
   const [before, after] = [was.value.properties ?? {}, is.value.properties ?? {}]
-  const [mustBefore, mustAfter]: [string[], string[]] = [was.value.required ?? [], is.value.required ?? []]
-  const called = (name: string): string => `${what}.${name}`
+  const [requiredBefore, requiredAfter]: [string[], string[]] = [
+    was.value.required ?? [],
+    is.value.required ?? [],
+  ]
+  const pathTo = (name: string): string => `${what}.${name}`
   for (const name of Object.keys(before)) {
     const former = child(was, 'properties', name)
     if (after[name] !== undefined) {
-      compareSchemas(comparison, { subject, what: called(name), way }, former, child(is, 'properties', name))
+      compareSchemas(
+        comparison,
+        { subject, what: pathTo(name), direction },
+        former,
+        child(is, 'properties', name),
+      )
       continue
     }
-    // What is not declared is refused, unless the object is open.
-    const refused = way === 'response' || is.value.additionalProperties === false
+    // A closed object rejects undeclared properties.
+    const rejected = direction === 'response' || is.value.additionalProperties === false
     report(
-      refused ? 'breaking' : 'safe',
-      `${way}-property-removed`,
-      `${called(name)} is gone`,
+      rejected ? 'breaking' : 'safe',
+      `${direction}-property-removed`,
+      `${pathTo(name)} was removed`,
       { side: 'before', pointer: former.pointer },
       former.pointer,
     )
   }
   for (const name of Object.keys(after)) {
     if (before[name] !== undefined) continue
-    const needed = way === 'request' && mustAfter.includes(name)
+    const needed = direction === 'request' && requiredAfter.includes(name)
     report(
       needed ? 'breaking' : 'safe',
-      needed ? 'request-required-property-added' : `${way}-property-added`,
-      `${called(name)} is new${needed ? ', and required' : ''}`,
+      needed ? 'request-required-property-added' : `${direction}-property-added`,
+      `${pathTo(name)} was added${needed ? ' and is required' : ''}`,
       { side: 'after', pointer: child(is, 'properties', name).pointer },
       was.pointer,
     )
   }
-  for (const name of mustAfter)
-    if (!mustBefore.includes(name) && before[name] !== undefined)
-      change('narrower', 'property-required', `has to have ${name}`, 'required')
-  for (const name of mustBefore)
-    if (!mustAfter.includes(name) && after[name] !== undefined)
-      change('wider', 'property-not-required', `may be without ${name}`, 'required')
-  compareOpenness(comparison, { subject, what, way }, change, was, is)
+  for (const name of requiredAfter)
+    if (!requiredBefore.includes(name) && before[name] !== undefined)
+      change('narrower', 'property-required', `now requires ${name}`, 'required')
+  for (const name of requiredBefore)
+    if (!requiredAfter.includes(name) && after[name] !== undefined)
+      change('wider', 'property-not-required', `no longer requires ${name}`, 'required')
+  compareOpenness(comparison, { subject, what, direction }, change, was, is)
 }
 
 function compareOpenness(
   comparison: Comparison,
-  { subject, what, way }: Subject,
-  change: Change,
+  { subject, what, direction }: Subject,
+  change: ReportChange,
   was: Node,
   is: Node,
 ): void {
@@ -262,23 +265,29 @@ function compareOpenness(
   if (typeof before === 'object' && typeof after === 'object')
     return compareSchemas(
       comparison,
-      { subject, what: `a property of ${what}`, way },
+      { subject, what: `a property of ${what}`, direction },
       child(was, 'additionalProperties'),
       child(is, 'additionalProperties'),
     )
-  // From nothing by way of some to all.
+  // No additional properties, some, or any.
   const width = (value: Json): number => (value === false ? 0 : value === true ? 2 : 1)
-  // What is added to answers breaks nobody.
-  if (way === 'response' && width(after) > width(before)) return
+  // Additional properties in responses do not break clients.
+  if (direction === 'response' && width(after) > width(before)) return
   change(
     width(after) > width(before) ? 'wider' : 'narrower',
     'openness-changed',
-    after === false ? 'has no other properties' : 'may have other properties',
+    after === false ? 'no longer allows additional properties' : 'now allows additional properties',
     'additionalProperties',
   )
 }
 
-function compareParts(comparison: Comparison, subject: Subject, change: Change, was: Node, is: Node): void {
+function compareParts(
+  comparison: Comparison,
+  subject: Subject,
+  change: ReportChange,
+  was: Node,
+  is: Node,
+): void {
   for (const keyword of ['items', 'propertyNames', 'contains'] as const) {
     const [before, after] = [was.value[keyword], is.value[keyword]]
     if (before === undefined && after === undefined) continue
@@ -286,7 +295,7 @@ function compareParts(comparison: Comparison, subject: Subject, change: Change, 
       change(
         before === undefined ? 'narrower' : 'wider',
         `${keyword}-changed`,
-        `has ${after === undefined ? 'no ' : ''}${keyword}`,
+        after === undefined ? `no longer has ${keyword}` : `now has ${keyword}`,
         keyword,
       )
     else
@@ -304,7 +313,7 @@ function compareParts(comparison: Comparison, subject: Subject, change: Change, 
     const [before, after]: [Json[], Json[]] = [was.value[keyword] ?? [], is.value[keyword] ?? []]
     if (before.length === 0 && after.length === 0) continue
     const [rest, others] = unmatched(before, after)
-    // Of as many as before each is another form of the one in its place.
+    // With as many alternatives as before, each unmatched one is a new form of the one at its position.
     if (rest.length === others.length) {
       matched(before, after).forEach(([i, j]) =>
         compareSchemas(comparison, subject, child(was, keyword, i), child(is, keyword, j)),
@@ -314,8 +323,8 @@ function compareParts(comparison: Comparison, subject: Subject, change: Change, 
       )
       continue
     }
-    // All of them hold, or one of them does.
-    const more =
+    // More parts of an allOf allow less; more alternatives allow more.
+    const width =
       others.length > rest.length
         ? keyword === 'allOf' || before.length === 0
           ? 'narrower'
@@ -323,7 +332,12 @@ function compareParts(comparison: Comparison, subject: Subject, change: Change, 
         : keyword === 'allOf' || after.length === 0
           ? 'wider'
           : 'narrower'
-    change(more, `${keyword}-changed`, `has ${after.length} of ${keyword}, and had ${before.length}`, keyword)
+    change(
+      width,
+      `${keyword}-changed`,
+      `changed the number of ${keyword} from ${before.length} to ${after.length}`,
+      keyword,
+    )
   }
 }
 
@@ -335,7 +349,7 @@ function matched(before: Json[], after: Json[]): Array<[number, number]> {
 }
 
 function unmatched(before: Json[], after: Json[]): [number[], number[]] {
-  const lone = (list: Json[], others: Json[]): number[] =>
+  const withoutMatch = (list: Json[], others: Json[]): number[] =>
     list.flatMap((value, i) => (others.some((other) => same(value, other)) ? [] : [i]))
-  return [lone(before, after), lone(after, before)]
+  return [withoutMatch(before, after), withoutMatch(after, before)]
 }

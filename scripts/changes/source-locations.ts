@@ -1,15 +1,15 @@
-// Where in spec/ something of the published document is written: its file and line, by a pointer into the document.
+// Maps a JSON pointer into the published document to a file and line in spec/.
 import { posix } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, type Document, type Node } from 'yaml'
 import { keysOf } from '../../infra/validation/json-pointer.ts'
 
-export interface Line {
+export interface SourceLocation {
   file: string
   line: number
 }
 
-/** @param read gives the text of a file of spec/, by its name from the project's folder, or null. */
-export function createPlaces(read: (file: string) => string | null, root = 'spec/openapi.yaml') {
+/** @param read returns the text of a file by its path in the project, or null. */
+export function createLocator(read: (file: string) => string | null, root = 'spec/openapi.yaml') {
   const files = new Map<string, { document: Document; lines: LineCounter } | null>()
 
   function open(file: string): { document: Document; lines: LineCounter } | null {
@@ -23,7 +23,7 @@ export function createPlaces(read: (file: string) => string | null, root = 'spec
     return found
   }
 
-  /** Every file that the root refers to, whose components are the document's. */
+  /** The root and every file it refers to; the bundler merges their components. */
   function all(): string[] {
     const text = read(root) ?? ''
     return [
@@ -36,12 +36,12 @@ export function createPlaces(read: (file: string) => string | null, root = 'spec
     ]
   }
 
-  /** The nearest place to the pointer that is written by hand. */
-  return function placeOf(pointer: string): Line {
-    // What events there are is written as x-events.
+  /** The closest location to the pointer that exists in spec/. */
+  return function locate(pointer: string): SourceLocation {
+    // Webhooks are generated from x-events.
     const keys = keysOf(pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1'))
     const candidates = keys[0] === 'components' ? all().reverse() : [root]
-    let best: Line & { depth: number } = { file: root, line: 1, depth: -1 }
+    let best: SourceLocation & { depth: number } = { file: root, line: 1, depth: -1 }
     for (const file of candidates) {
       const found = walk(file, keys)
       if (found.depth > best.depth) best = found
@@ -49,7 +49,7 @@ export function createPlaces(read: (file: string) => string | null, root = 'spec
     return { file: best.file, line: best.line }
   }
 
-  function walk(file: string, keys: string[]): Line & { depth: number } {
+  function walk(file: string, keys: string[]): SourceLocation & { depth: number } {
     const opened = open(file)
     if (opened === null) return { file, line: 1, depth: -1 }
     let node: unknown = opened.document.contents

@@ -1,22 +1,22 @@
-// Every constraint that a contract sets, each with its place.
+// Collects all schema constraints of the contract with their places.
 import { escaped } from '../../infra/validation/json-pointer.ts'
 import { resolve } from '../generate/resolve.ts'
 
 type Json = any
 
-/** One keyword at one place; of `required` one name. */
+/** One keyword at one place; for `required`, one name. */
 export interface Constraint {
-  /** Of the schema, parameter or body: a pointer in which a parameter is called by its place and name, as `query limit`. */
+  /** A pointer to the schema, parameter or body, with parameters by location and name: `query limit`. */
   place: string
   keyword: string
-  /** The name that `required` demands. */
+  /** The property that `required` lists. */
   name?: string
 }
 
-/** The constraints of each place, as the spec has them. Where a keyword holds schemas it is `true`, or says how many. */
+/** The constraints of each place. A keyword that contains schemas has the value `true` or their number. */
 export type Constraints = Map<string, Record<string, Json>>
 
-/** Keywords that say something of a value by themselves. */
+/** Keywords that constrain a value directly. */
 export const assertions = [
   'type',
   'enum',
@@ -38,18 +38,19 @@ export const assertions = [
   'required',
   '$ref',
 ]
-/** Keywords that hold one schema, or several. */
+/** Keywords that contain one schema. */
 export const holders = ['items', 'propertyNames', 'additionalProperties']
+/** Keywords that contain a list of schemas. */
 export const choices = ['anyOf', 'oneOf', 'allOf']
 
-/** What one constraint is called in messages. */
+/** The constraint's name in messages. */
 export function nameOf({ place, keyword, name }: Constraint): string {
   return `${place}/${keyword}${name === undefined ? '' : `/${name}`}`
 }
 
 /**
- * @param document as it is bundled.
- * @param isWritten whether a component stands in the spec, and is not made from it.
+ * @param document the bundled document.
+ * @param isWritten whether a component is written in the spec, not generated.
  */
 export function constraintsOf(
   document: Json,
@@ -77,7 +78,7 @@ export function constraintsOf(
   }
 }
 
-/** Calls `visit` for each schema that stands right inside of one. */
+/** Calls `visit` for each direct subschema. */
 export function eachInside(schema: Json, place: string, visit: (inner: Json, place: string) => void): void {
   for (const [name, inner] of Object.entries(schema.properties ?? {}))
     visit(inner, `${place}/properties/${escaped(name)}`)
@@ -87,7 +88,7 @@ export function eachInside(schema: Json, place: string, visit: (inner: Json, pla
     (schema[keyword] ?? []).forEach((inner: Json, i: number) => visit(inner, `${place}/${keyword}/${i}`))
 }
 
-/** Every schema of components and paths that is no part of another, and every parameter and body. */
+/** Visits every top-level schema of components and paths, every parameter and every body. */
 function eachHolder(
   document: Json,
   visit: (node: Json, place: string, kind: 'schema' | 'parameter' | 'body') => void,
@@ -143,7 +144,7 @@ export function parameterName(parameter: Json): string {
   return `${parameter.in} ${parameter.name}`
 }
 
-/** Each constraint by itself. */
+/** All constraints one by one. */
 export function* each(constraints: Constraints): Generator<Constraint> {
   for (const [place, own] of constraints) {
     for (const [keyword, value] of Object.entries(own)) {
@@ -158,7 +159,7 @@ export function same(a: Json, b: Json): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** The schema behind references, for whoever has to know what else holds at a place. */
+/** The schema with `$ref` and `allOf` merged in. */
 export function flattened(document: Json, schema: Json): Json {
   const { $ref, allOf, ...own } = schema
   const parts = [...($ref === undefined ? [] : [resolve(document, { $ref })]), ...(allOf ?? [])]

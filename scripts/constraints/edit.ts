@@ -1,4 +1,5 @@
-// A contract with a constraint less, or with exactly the constraints of a list. What is not touched is shared.
+// Copies a contract without one constraint, or with exactly the constraints of a list. Unchanged parts are
+// shared.
 import { escaped, keysOf } from '../../infra/validation/json-pointer.ts'
 import {
   assertions,
@@ -13,7 +14,7 @@ import {
 
 type Json = any
 
-/** A copy of the document without the constraint; what it does not touch is shared. */
+/** A copy of the document without the constraint. */
 export function without(document: Json, { place, keyword, name }: Constraint): Json {
   return changed(document, keysOf(place), (node) => {
     const { [keyword]: value, ...rest } = node
@@ -24,8 +25,8 @@ export function without(document: Json, { place, keyword, name }: Constraint): J
 }
 
 /**
- * A copy of the document with exactly the constraints of the list, whatever it has itself. Places that are in the document
- * no more are left out, and components of which nothing is listed stay as they are: they are made from others.
+ * A copy of the document with exactly the constraints of the list. Places that no longer exist are ignored,
+ * and components without listed constraints stay unchanged, because they are generated from others.
  */
 export function withConstraints(document: Json, listed: Constraints): Json {
   const written = new Set(
@@ -33,7 +34,7 @@ export function withConstraints(document: Json, listed: Constraints): Json {
   )
   const now = constraintsOf(document, (component) => written.has(component))
   let result = document
-  // From the outside in: what holds a schema comes before the schema.
+  // From the outside in, so that a schema exists before its subschemas are changed.
   for (const place of [...new Set([...listed.keys(), ...now.keys()])].sort(
     (a, b) => a.split('/').length - b.split('/').length,
   )) {
@@ -79,19 +80,19 @@ function childOf(node: Json, key: string): Json {
   return Array.isArray(node) ? node[indexOf(node, key)] : node[key]
 }
 
-/** Of a list's item by its number, or of a parameter by its place and name. */
+/** The index of an item by its number, or of a parameter by its location and name. */
 function indexOf(list: Json[], key: string): number {
   return /^\d+$/.test(key)
     ? Number(key)
     : list.findIndex((item) => item.$ref === undefined && parameterName(item) === key)
 }
 
-/** What stands at a place. */
+/** The node at a place. */
 export function nodeAt(document: Json, place: string): Json {
   return keysOf(place).reduce((node, key) => childOf(node, key), document)
 }
 
-/** The same place as a JSON pointer into the document. */
+/** The place as a JSON pointer into the document. */
 export function pointerOf(document: Json, place: string): string {
   let node = document
   return keysOf(place)

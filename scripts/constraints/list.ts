@@ -1,5 +1,5 @@
-// The list of all constraints that is committed beside the tests, so that what a test expects never comes from a spec in
-// which the constraint is missing.
+// Reads and writes the committed list of constraints. Tests use the list instead of the spec, so that they
+// notice a constraint that was removed from the spec by mistake.
 import { readContract } from '../generate/contract.ts'
 import { addErrorCodes } from '../generate/errors.ts'
 import { addEvents } from '../generate/events.ts'
@@ -7,7 +7,7 @@ import { constraintsOf, each, nameOf, same, type Constraint, type Constraints } 
 
 type Json = any
 
-/** The contract at `root` as it is published, with the constraints that are written in it. */
+/** The contract at `root` as published, and the constraints that are written in the spec. */
 export async function readSpec(root: string): Promise<{ document: Json; constraints: Constraints }> {
   const document = await readContract(root)
   const components = new Set(Object.keys(document.components?.schemas ?? {}))
@@ -16,16 +16,20 @@ export async function readSpec(root: string): Promise<{ document: Json; constrai
   return { document, constraints: constraintsOf(document, (component) => components.has(component)) }
 }
 
-/** One place a line, so that a change of the spec is one line of the diff. */
-export function written(constraints: Constraints): string {
-  return `{\n${[...constraints].map(([place, own]) => `  ${JSON.stringify(place)}: ${JSON.stringify(own)}`).join(',\n')}\n}\n`
+/** One line per place, for readable diffs. */
+export function serialize(constraints: Constraints): string {
+  const lines = [...constraints].map(([place, own]) => `  ${JSON.stringify(place)}: ${JSON.stringify(own)}`)
+  return `{\n${lines.join(',\n')}\n}\n`
 }
 
 export function readConstraints(text: string): Constraints {
   return new Map(Object.entries(JSON.parse(text)))
 }
 
-/** What the spec has and the list has not, what the list has and the spec has not, and what is another value. */
+/**
+ * The constraints that were added to the spec, removed from it, or changed in value since the list was
+ * written.
+ */
 export function difference(
   listed: Constraints,
   now: Constraints,

@@ -1,42 +1,39 @@
-// `npm run constraints`: writes test/contract/constraints.json, what the spec demands of every value, and says what has changed since.
-// The tests hold the server against this list: a constraint that goes, goes from it too, in a diff that somebody reads.
-//   --check   writes nothing and fails when the list is not what the spec says
+// `npm run constraints`: writes all constraints of the spec to test/contract/constraints.json and prints
+// the changes. The tests check the server against this list, so a removed constraint appears in a diff for
+// review.
+//   --check   writes nothing and fails if the list is out of date
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createPlaces } from '../changes/source-locations.ts'
+import { createLocator } from '../changes/source-locations.ts'
 import { each, nameOf, type Constraint, type Constraints } from './constraints.ts'
 import { pointerOf } from './edit.ts'
-import { difference, readConstraints, readSpec, written } from './list.ts'
+import { difference, readConstraints, readSpec, serialize } from './list.ts'
 import { GenerateError } from '../generate/error.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
 export const listFile = join(root, 'test/contract/constraints.json')
 
-/** A line for each constraint that the spec has and the list has not, or the other way round. */
+/** A line for each constraint that was added, removed or changed since the list was written. */
 export async function compareWithList(
   spec = join(root, 'spec/openapi.yaml'),
   file = listFile,
 ): Promise<{ lines: string[]; now: Constraints }> {
   const { document, constraints: now } = await readSpec(spec)
   const listed = existsSync(file) ? readConstraints(readFileSync(file, 'utf8')) : new Map()
-  const placeOf = createPlaces((name) =>
+  const locate = createLocator((name) =>
     existsSync(join(root, name)) ? readFileSync(join(root, name), 'utf8') : null,
   )
   const line =
-    (said: string) =>
+    (change: string) =>
     (constraint: Constraint): string => {
-      const { file, line } = placeOf(pointerOf(document, constraint.place))
-      return `${file}:${line} ${nameOf(constraint)} ${said}`
+      const { file, line } = locate(pointerOf(document, constraint.place))
+      return `${file}:${line} ${nameOf(constraint)} ${change}`
     }
   const { added, removed, changed } = difference(listed, now)
   return {
-    lines: [
-      ...removed.map(line('is gone')),
-      ...changed.map(line('is another')),
-      ...added.map(line('is new')),
-    ],
+    lines: [...removed.map(line('removed')), ...changed.map(line('changed')), ...added.map(line('added'))],
     now,
   }
 }
@@ -47,11 +44,14 @@ if (import.meta.main) {
     const { lines, now } = await compareWithList()
     for (const line of lines) console.log(line)
     const count = [...each(now)].length
-    if (!check) writeFileSync(listFile, written(now))
+    if (!check) writeFileSync(listFile, serialize(now))
+    const changes = `${lines.length} ${lines.length === 1 ? 'change' : 'changes'} in ${count} constraints`
     console.log(
       lines.length === 0
-        ? `The ${count} constraints of the spec are as listed.`
-        : `${lines.length} of ${count} constraints are not as listed${check ? '; see what they mean and run `npm run constraints`' : ' before; the list has them now'}.`,
+        ? `The list of ${count} constraints is up to date.`
+        : check
+          ? `${changes}. Review them and run \`npm run constraints\`.`
+          : `${changes}. The list is now up to date.`,
     )
     if (check && lines.length > 0) process.exitCode = 1
   } catch (error) {

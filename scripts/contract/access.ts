@@ -1,25 +1,26 @@
-// Who may: every operation that wants a key refuses none, a made-up one, and one without its scope, before it looks at anything else.
+// Authentication and authorization: every operation that needs a key rejects a missing key, an unknown key
+// and a key without its scope before it checks anything else.
 import type { Operation } from './document.ts'
-import { partsOf, sampled } from './requests.ts'
-import type { Run } from './cli.ts'
-import type { Parts } from './sender.ts'
-import { matching } from './values.ts'
+import { requestParts, sample } from './requests.ts'
+import type { Run } from './run-context.ts'
+import type { RequestParts } from './sender.ts'
+import { matchingPattern } from './values.ts'
 
 const part = 'access'
 
-export async function holdAccess(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  const secured = run.wanted.filter(({ scopes }) => scopes !== null)
-  const madeUp = run.options.key.replace(/[0-9A-Za-z]{20}$/, 'A'.repeat(20))
-  const lacking = await keysWithout(run, secured)
+export async function checkAccess(run: Run, tick: (done: number, of: number) => void): Promise<void> {
+  const secured = run.selected.filter(({ scopes }) => scopes !== null)
+  const unknownKey = run.options.key.replace(/[0-9A-Za-z]{20}$/, 'A'.repeat(20))
+  const keysWithoutScopes = await createKeysWithout(run, secured)
   for (const [i, operation] of secured.entries()) {
     tick(i + 1, secured.length)
-    if (run.over()) return
-    const parts = shaped(run, operation)
+    if (run.isTimeUp()) return
+    const parts = wellFormedParts(run, operation)
     await refused(run, operation, parts, null, 401, 'no-key', 'a request without a key')
-    await refused(run, operation, parts, madeUp, 401, 'made-up-key', 'a key that was never given')
-    const key = run.people.isOperators(operation)
-      ? run.people.actor.key
-      : lacking.get(operation.scopes!.join())
+    await refused(run, operation, parts, unknownKey, 401, 'unknown-key', 'an unknown key')
+    const key = run.accounts.needsOperator(operation)
+      ? run.accounts.actor.key
+      : keysWithoutScopes.get(operation.scopes!.join())
     if (key !== undefined)
       await refused(run, operation, parts, key, 403, 'scope', `a key without ${operation.scopes!.join(', ')}`)
   }
@@ -28,7 +29,7 @@ export async function holdAccess(run: Run, tick: (done: number, of: number) => v
 async function refused(
   run: Run,
   operation: Operation,
-  parts: Parts,
+  parts: RequestParts,
   key: string | null,
   status: number,
   check: string,
@@ -39,13 +40,13 @@ async function refused(
     run.findings.add(
       operation.id,
       part,
-      { check, expected: `${status} for ${what}`, came: String(answer.status) },
+      { check, expected: `${status} for ${what}`, actual: String(answer.status) },
       answer,
     )
 }
 
-/** A request of the right form that is about nothing that there is. */
-function shaped(run: Run, operation: Operation): Parts {
+/** A well-formed request for a resource that does not exist. */
+function wellFormedParts(run: Run, operation: Operation): RequestParts {
   const path = Object.fromEntries(
     operation.parameters
       .filter((each) => each.in === 'path')
@@ -53,25 +54,25 @@ function shaped(run: Run, operation: Operation): Parts {
         name,
         schema.pattern === undefined
           ? String(schema.enum?.[0] ?? 'none')
-          : sampled(run, matching(schema.pattern)),
+          : sample(run, matchingPattern(schema.pattern)),
       ]),
   )
-  return { ...sampled(run, partsOf(run, operation, { least: true })), path }
+  return { ...sample(run, requestParts(run, operation, { minimal: true })), path }
 }
 
-/** For each set of scopes that an operation wants, a key that has all of the actor's but those. */
-async function keysWithout(run: Run, operations: Operation[]): Promise<Map<string, string>> {
-  const { keyMaker, actor } = run.people
+/** For each set of required scopes, a key with all of the actor's other scopes. */
+async function createKeysWithout(run: Run, operations: Operation[]): Promise<Map<string, string>> {
+  const { keyCreator, actor } = run.accounts
   const keys = new Map<string, string>()
-  if (keyMaker === null || actor.scopes === null || run.options.readOnly) return keys
+  if (keyCreator === null || actor.scopes === null || run.options.readOnly) return keys
   for (const scopes of new Map(
     operations
-      .filter((operation) => !run.people.isOperators(operation) && operation.scopes!.length > 0)
+      .filter((operation) => !run.accounts.needsOperator(operation) && operation.scopes!.length > 0)
       .map((operation) => [operation.scopes!.join(), operation.scopes!]),
   ).values()) {
     const answer = await run.call(
       part,
-      keyMaker,
+      keyCreator,
       {
         body: { name: 'contract-test', scopes: actor.scopes.filter((scope) => !scopes.includes(scope)) },
         type: 'application/json',

@@ -1,37 +1,37 @@
-// Whose keys the run uses. Where the key may make users, it makes two of its own, so that nobody's account is touched: one who does most of it, and a
-// stranger who must see none of it.
+// The accounts of a run. If the given key may create users, the run creates two: the actor, who sends most
+// requests, and another user, who must not see the actor's data. Existing accounts are then not changed.
 import fc from 'fast-check'
 import { kindOf, schemaOf, successOf, type Json, type Operation } from './document.ts'
 import type { Answer, Sender } from './sender.ts'
 import { valuesOf } from './values.ts'
 import type { RunOptions } from './options.ts'
 
-/** The run cannot begin with what it was given. */
+/** The run cannot start with these options. */
 export class UsageError extends Error {}
 
-export interface Person {
+export interface Account {
   id: string | null
   key: string
   scopes: string[] | null
 }
 
-export interface People {
-  /** The one whose key was given. */
-  operator: Person
-  /** Who asks what needs no more than an ordinary user's scopes. */
-  actor: Person
-  /** Somebody else; null where there is none. */
-  stranger: Person | null
-  /** Whether the run has made the actor, and may do to the account whatever it likes. */
-  ownUser: boolean
-  /** The operation by which a key with chosen scopes is made, and the name of its property for them; null where there is none. */
-  keyMaker: Operation | null
+export interface Accounts {
+  /** The owner of the given key. */
+  operator: Account
+  /** Sends every request that an ordinary user may send. */
+  actor: Account
+  /** For the tenant isolation checks; null if there is none. */
+  otherUser: Account | null
+  /** Whether the run created the actor, and so may change the account. */
+  createdUser: boolean
+  /** The operation that creates a key with chosen scopes; null if there is none. */
+  keyCreator: Operation | null
   keyFor(operation: Operation): string | null
-  /** Whether the operation needs more than an ordinary user may do. */
-  isOperators(operation: Operation): boolean
+  /** Whether the operation needs scopes that an ordinary user does not have. */
+  needsOperator(operation: Operation): boolean
 }
 
-export async function peopleOf({
+export async function createAccounts({
   options,
   operations,
   sender,
@@ -41,23 +41,24 @@ export async function peopleOf({
   operations: Operation[]
   sender: Sender
   document: Json
-}): Promise<People> {
-  const operator: Person = { id: null, key: options.key, scopes: null }
-  await refuseWrongKey(operations, sender, options.key)
-  const makers = operations.filter(
+}): Promise<Accounts> {
+  const operator: Account = { id: null, key: options.key, scopes: null }
+  await requireValidKey(operations, sender, options.key)
+  const creators = operations.filter(
     (operation) =>
       operation.method === 'POST' &&
       !operation.path.includes('{') &&
-      secretIn(document, operation, options.key) !== null,
+      keyProperty(document, operation, options.key) !== null,
   )
-  const userMaker = makers.find(
+  const userCreator = creators.find(
     (operation) => !schemaOf(document, operation.body?.media[0].schema).properties?.scopes,
   )
-  const keyMaker =
-    makers.find((operation) => schemaOf(document, operation.body?.media[0].schema).properties?.scopes) ?? null
-  const make = async (): Promise<Person | null> => {
-    if (userMaker === undefined || options.readOnly) return null
-    const { schema } = userMaker.body!.media[0]
+  const keyCreator =
+    creators.find((operation) => schemaOf(document, operation.body?.media[0].schema).properties?.scopes) ??
+    null
+  const createUser = async (): Promise<Account | null> => {
+    if (userCreator === undefined || options.readOnly) return null
+    const { schema } = userCreator.body!.media[0]
     const values = Object.fromEntries(
       (schema.required ?? []).map((name: string) => [
         name,
@@ -65,7 +66,7 @@ export async function peopleOf({
       ]),
     )
     const answer = await sender.send(
-      userMaker,
+      userCreator,
       {
         path: {},
         query: {},
@@ -78,36 +79,37 @@ export async function peopleOf({
     if (answer.status === 403) return null
     if (answer.status !== 201)
       throw new UsageError(
-        `${userMaker.id} answers ${answer.status} where the run makes a user of its own: ${answer.text.slice(0, 300)}`,
+        `${userCreator.id} returned ${answer.status} when the run created its own user: ` +
+          answer.text.slice(0, 300),
       )
-    return personOf(document, userMaker, answer, options.key)
+    return accountOf(document, userCreator, answer, options.key)
   }
-  const made = await make()
-  const stranger =
-    options.secondKey === null ? await make() : { id: null, key: options.secondKey, scopes: null }
-  const actor = made ?? operator
-  const may = (person: Person, operation: Operation): boolean =>
-    person.scopes === null || operation.scopes!.every((scope) => person.scopes!.includes(scope))
-  const isOperators = (operation: Operation): boolean =>
-    made !== null && operation.scopes !== null && !may(actor, operation)
+  const createdActor = await createUser()
+  const otherUser =
+    options.secondKey === null ? await createUser() : { id: null, key: options.secondKey, scopes: null }
+  const actor = createdActor ?? operator
+  const may = (account: Account, operation: Operation): boolean =>
+    account.scopes === null || operation.scopes!.every((scope) => account.scopes!.includes(scope))
+  const needsOperator = (operation: Operation): boolean =>
+    createdActor !== null && operation.scopes !== null && !may(actor, operation)
   return {
     operator,
     actor,
-    stranger,
-    ownUser: made !== null,
-    keyMaker,
-    isOperators,
+    otherUser,
+    createdUser: createdActor !== null,
+    keyCreator,
+    needsOperator,
     keyFor: (operation) =>
       operation.scopes === null && !operation.optionalKey
         ? null
-        : isOperators(operation)
+        : needsOperator(operation)
           ? operator.key
           : actor.key,
   }
 }
 
-/** Throws UsageError unless one of the operations that want a key takes this one. */
-async function refuseWrongKey(operations: Operation[], sender: Sender, key: string): Promise<void> {
+/** Throws UsageError if the server answers 401 to this key. */
+async function requireValidKey(operations: Operation[], sender: Sender, key: string): Promise<void> {
   const plain = operations.filter(
     ({ method, path, scopes, parameters }) =>
       method === 'GET' &&
@@ -119,11 +121,11 @@ async function refuseWrongKey(operations: Operation[], sender: Sender, key: stri
     const answer = await sender.send(operation, { path: {}, query: {}, headers: {} }, key)
     if (answer.status !== 401) return
   }
-  if (plain.length > 0) throw new UsageError('The server does not take the key: say another with --key.')
+  if (plain.length > 0) throw new UsageError('The server rejects the key. Pass another one with --key.')
 }
 
-/** The path to a property of the success that can hold a key such as the given one. */
-function secretIn(document: Json, operation: Operation, key: string): string[] | null {
+/** The path to the response property whose pattern matches the given key; null if there is none. */
+function keyProperty(document: Json, operation: Operation, key: string): string[] | null {
   const look = (node: Json, path: string[]): string[] | null => {
     const schema = schemaOf(document, node)
     if (
@@ -144,9 +146,9 @@ function secretIn(document: Json, operation: Operation, key: string): string[] |
   return success === null ? null : look(success.media.schema, [])
 }
 
-/** Whose key stands in the answer. */
-export function personOf(document: Json, operation: Operation, { body }: Answer, key: string): Person {
-  const path = secretIn(document, operation, key)!
+/** The account whose new key the response holds. */
+export function accountOf(document: Json, operation: Operation, { body }: Answer, key: string): Account {
+  const path = keyProperty(document, operation, key)!
   const holder = path.slice(0, -1).reduce((at, name) => at?.[name], body)
   return { id: body.id, key: holder[path.at(-1)!], scopes: holder.scopes ?? null }
 }

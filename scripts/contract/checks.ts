@@ -1,31 +1,30 @@
-// What holds for every answer, whatever was asked: its status is declared and no failure, its media type, body and header fields are as the contract says.
+// The checks of every response: a declared status that is no server error, and the declared media type,
+// body and header fields.
 import type { Json, Response } from './document.ts'
-import { sometimes } from './exceptions.ts'
+import { optionalHeaders } from './exceptions.ts'
 import type { Answer } from './sender.ts'
-import { said, type Validation } from './validation.ts'
+import { describe, type Validation } from './validation.ts'
 
-/** A promise of the contract that an answer breaks. `check` is one word for the kind. */
+/** A violation of the contract. `check` names its kind, such as `undeclared-status`. */
 export interface Problem {
   check: string
   expected: string
-  came: string
+  actual: string
 }
 
 export function problemsOf(answer: Answer, validation: Validation): Problem[] {
   const { operation, status } = answer
   if (status >= 500 && status !== 503)
-    return [
-      { check: 'server-error', expected: 'no failure of the server', came: `${status} ${excerpt(answer)}` },
-    ]
+    return [{ check: 'server-error', expected: 'no server error', actual: `${status} ${excerpt(answer)}` }]
   const declared = operation.responses.get(status)
-  // What is refused before the operation is known: another method.
+  // 405 for a method that the path does not have belongs to no operation.
   if (declared === undefined && answer.method !== operation.method && status === 405) return []
   if (declared === undefined)
     return [
       {
         check: 'undeclared-status',
         expected: `one of ${[...operation.responses.keys()].join(', ')}`,
-        came: `${status} ${excerpt(answer)}`,
+        actual: `${status} ${excerpt(answer)}`,
       },
     ]
   return [
@@ -39,22 +38,22 @@ function bodyProblems(answer: Answer, { media }: Response, validation: Validatio
   const { operation, status, text, body } = answer
   const type = answer.headers.get('content-type')?.split(';')[0].trim().toLowerCase() ?? null
   if (media.length === 0)
-    return text === '' ? [] : [{ check: 'body', expected: `no body with ${status}`, came: excerpt(answer) }]
+    return text === '' ? [] : [{ check: 'body', expected: `no body with ${status}`, actual: excerpt(answer) }]
   const found = media.find((each) => each.type === type || each.type === '*/*')
   if (found === undefined)
     return [
-      { check: 'media-type', expected: media.map((each) => each.type).join(' or '), came: String(type) },
+      { check: 'media-type', expected: media.map((each) => each.type).join(' or '), actual: String(type) },
     ]
   if (found.type !== 'application/json') return []
-  if (body === undefined) return [{ check: 'media-type', expected: 'JSON', came: excerpt(answer) }]
+  if (body === undefined) return [{ check: 'media-type', expected: 'JSON', actual: excerpt(answer) }]
   const [problem] = validation.answered(found.pointer, body)
   return problem === undefined
     ? []
     : [
         {
           check: problem.keyword === 'additionalProperties' ? 'leak' : 'body',
-          expected: `the body of ${operation.id} ${status} as its schema says`,
-          came: `${said(problem)} in ${excerpt(answer)}`,
+          expected: `a body that matches the schema of ${operation.id} ${status}`,
+          actual: `${describe(problem)} in ${excerpt(answer)}`,
         },
       ]
 }
@@ -63,31 +62,37 @@ function headerProblems({ status, headers }: Answer, declared: Response, validat
   return declared.headers.flatMap(({ name, schema, pointer }) => {
     const value = headers.get(name)
     if (value === null)
-      return sometimes.has(name.toLowerCase())
+      return optionalHeaders.has(name.toLowerCase())
         ? []
-        : [{ check: 'header', expected: `${name} with ${status}`, came: 'none' }]
+        : [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }]
     const typed = ['integer', 'number'].includes(schema.type) && value.trim() !== '' ? Number(value) : value
     const [problem] = validation.answered(pointer, typed)
     return problem === undefined
       ? []
-      : [{ check: 'header', expected: `${name} as its schema says`, came: `${value}: ${said(problem)}` }]
+      : [
+          {
+            check: 'header',
+            expected: `${name} to match its schema`,
+            actual: `${value}: ${describe(problem)}`,
+          },
+        ]
   })
 }
 
-/** An error names the request that it belongs to, as the header field does. */
+/** The request id in an error's body and the one in the X-Request-ID header must be the same. */
 function errorProblems({ status, headers, body }: Answer): Problem[] {
   const named: Json = body?.error?.details?.request_id
   if (status < 400 || named === undefined || named === headers.get('x-request-id')) return []
   return [
     {
       check: 'request-id',
-      expected: `the request_id of the error in X-Request-ID: ${named}`,
-      came: String(headers.get('x-request-id')),
+      expected: `X-Request-ID to be the request_id of the error: ${named}`,
+      actual: String(headers.get('x-request-id')),
     },
   ]
 }
 
-export function excerpt({ text }: { text: string }, most = 300): string {
+export function excerpt({ text }: { text: string }, maxLength = 300): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line === '' ? 'with no body' : line.length > most ? `${line.slice(0, most)}…` : line
+  return line === '' ? 'with no body' : line.length > maxLength ? `${line.slice(0, maxLength)}…` : line
 }

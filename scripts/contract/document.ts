@@ -1,4 +1,4 @@
-// What the contract says of each operation, with its references followed: all that a run knows of the server.
+// The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
 import { escaped } from '../../infra/validation/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
 import { resolve } from '../generate/resolve.ts'
@@ -12,7 +12,7 @@ export interface Parameter {
   schema: Json
 }
 
-/** A media type of a body, and where in the document its schema stands. */
+/** A media type of a body, its schema, and the JSON pointer of the schema in the document. */
 export interface Media {
   type: string
   schema: Json
@@ -27,15 +27,15 @@ export interface Response {
 export interface Operation {
   id: string
   method: string
-  /** With the path of its server, as `/v1/projects/{id}`. */
+  /** Includes the server's prefix: `/v1/projects/{id}`. */
   path: string
   tag: string
   parameters: Parameter[]
   body: { required: boolean; media: Media[] } | null
   responses: Map<number, Response>
-  /** null where no key is asked for, or none is needed. */
+  /** null if the operation needs no key. */
   scopes: string[] | null
-  /** Whether a key may be sent though none is needed. */
+  /** Whether the operation accepts a key but does not need one. */
   optionalKey: boolean
 }
 
@@ -92,7 +92,7 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
   }
 }
 
-/** The schema with its reference followed; what stands beside the reference counts too. */
+/** The schema with its `$ref` resolved; keywords beside the `$ref` are merged in. */
 export function schemaOf(document: Json, schema: Json): Json {
   if (schema?.$ref === undefined) return schema ?? {}
   const { $ref: _ref, ...beside } = schema
@@ -117,7 +117,7 @@ function segment(name: string): string {
   return encodeURIComponent(escaped(name))
 }
 
-/** The answer that tells of success: the lowest declared status below 300 with this media type, if any. */
+/** The success response: the lowest declared status below 300 with this media type, or null. */
 export function successOf(
   operation: Operation,
   type = 'application/json',
@@ -129,7 +129,7 @@ export function successOf(
   return null
 }
 
-/** The prefix of a typed id, such as `prj_` of the pattern `^prj_[0-7]…`: what tells which resource is meant. null for anything else. */
+/** The prefix of a typed id, which identifies the resource: `prj_` for `^prj_[0-7]…`. Else null. */
 export function kindOf(schema: Json): string | null {
   return /^\^([a-z]+_)(\[[^\]]+\])+\{\d+\}\$$/.exec(schema?.pattern ?? '')?.[1] ?? null
 }

@@ -1,27 +1,30 @@
-// Whether what comes back is what was sent: times count as moments, addresses of mail in any case, and an object has at least what was sent of it.
+// Compares a returned value with the value that was sent: timestamps as instants, e-mail addresses without
+// case, and objects by the properties that were sent.
 import type { Json } from './document.ts'
 
-export function isKept(sent: Json, came: Json): boolean {
-  if (typeof sent === 'string' && typeof came === 'string') {
-    if (sent === came) return true
-    if (/^\d{4}-\d\d-\d\dT/.test(sent)) return Date.parse(sent) === Date.parse(came)
-    return sent.includes('@') && sent.toLowerCase() === came
+export function matchesSent(sent: Json, actual: Json): boolean {
+  if (typeof sent === 'string' && typeof actual === 'string') {
+    if (sent === actual) return true
+    if (/^\d{4}-\d\d-\d\dT/.test(sent)) return Date.parse(sent) === Date.parse(actual)
+    return sent.includes('@') && sent.toLowerCase() === actual
   }
   if (Array.isArray(sent))
     return (
-      Array.isArray(came) && sent.length === came.length && sent.every((item, i) => isKept(item, came[i]))
+      Array.isArray(actual) &&
+      sent.length === actual.length &&
+      sent.every((item, i) => matchesSent(item, actual[i]))
     )
   if (typeof sent === 'object' && sent !== null)
     return (
-      typeof came === 'object' &&
-      came !== null &&
-      Object.entries(sent).every(([name, value]) => isKept(value, came[name]))
+      typeof actual === 'object' &&
+      actual !== null &&
+      Object.entries(sent).every(([name, value]) => matchesSent(value, actual[name]))
     )
-  return sent === came
+  return sent === actual
 }
 
-/** The names of the given properties that are another than before; those that one of the two does not have are left out. */
-export function changedOf(before: Json, after: Json, names: Iterable<string>): string[] {
+/** The names of the properties whose value changed. Properties that `before` does not have are skipped. */
+export function changedNames(before: Json, after: Json, names: Iterable<string>): string[] {
   return [...names].filter(
     (name) =>
       name in (before ?? {}) &&

@@ -1,11 +1,11 @@
-// The little that cannot be derived from the contract.
+// Knowledge that cannot be derived from the contract.
 import fc from 'fast-check'
 
-/** Operations that change what is everybody's, or want what only another system can make. Only refusals of them are looked at. */
-export const refusedOnly = new Set(['advanceTestClock', 'receiveStripeEvent'])
+/** Operations that change global state or need input from another system. Only their errors are checked. */
+export const neverSucceeds = new Set(['advanceTestClock', 'receiveStripeEvent'])
 
-/** Header fields that a status declares and that are only there when there is something to tell. */
-export const sometimes = new Set([
+/** Declared response header fields that may be absent. */
+export const optionalHeaders = new Set([
   'upload-offset',
   'upload-expires',
   'upload-file-id',
@@ -13,8 +13,8 @@ export const sometimes = new Set([
   'upload-metadata',
 ])
 
-/** Header fields with a meaning of their own, which the parts of a run set where they look at it. */
-export const meaning = new Set([
+/** Request header fields that change the outcome; only the checks about them send them. */
+export const semanticHeaders = new Set([
   'idempotency-key',
   'if-match',
   'if-none-match',
@@ -24,10 +24,10 @@ export const meaning = new Set([
   'last-event-id',
 ])
 
-/** Header fields that would have to be of the very bytes that are sent. */
-export const digests = new Set(['upload-checksum', 'x-content-sha256'])
+/** Header fields that must be digests of the body. */
+export const digestHeaders = new Set(['upload-checksum', 'x-content-sha256'])
 
-/** Header fields whose text has a form of its own. */
+/** Header fields whose format the schema does not describe. */
 export const headerValues: Record<string, fc.Arbitrary<string>> = {
   'tus-resumable': fc.constant('1.0.0'),
   'upload-length': fc.constant('10000'),
@@ -35,7 +35,7 @@ export const headerValues: Record<string, fc.Arbitrary<string>> = {
   'upload-metadata': fc.constant(`filename ${Buffer.from('contract.txt').toString('base64')}`),
 }
 
-/** Rules of the business between several values, whose errors are named like a constraint of one: `operation field constraint`. */
+/** Business rules whose errors have the name of a schema constraint: `operation field constraint`. */
 export const businessRules = [
   /^(create|update)KnowledgeBase chunking\.overlap_tokens maximum$/,
   /^createPrice recurring\.interval_count maximum$/,

@@ -1,23 +1,23 @@
-// What the life of a resource has to keep, said as it is looked at.
+// Assertions of the CRUD lifecycle.
 import type { Operation } from './document.ts'
-import type { Run } from './cli.ts'
+import type { Run } from './run-context.ts'
 import type { Answer } from './sender.ts'
 
-export const part = 'lives'
+export const part = 'crud'
 
-/** Adds a finding unless it holds. */
+/** Adds a finding if the assertion does not hold. Returns whether it holds. */
 export type Expect = (
   holds: boolean,
   check: string,
   expected: string,
   answer: Answer,
-  came?: string,
+  actual?: string,
 ) => boolean
 
-export function expecting(run: Run, operation: Operation): Expect {
-  return (holds, check, expected, answer, came = `${answer.status} ${answer.text.slice(0, 300)}`) => {
-    if (!holds && run.options.wanted(operation))
-      run.findings.add(operation.id, part, { check, expected, came }, answer)
+export function expectationFor(run: Run, operation: Operation): Expect {
+  return (holds, check, expected, answer, actual = `${answer.status} ${answer.text.slice(0, 300)}`) => {
+    if (!holds && run.options.selected(operation))
+      run.findings.add(operation.id, part, { check, expected, actual }, answer)
     return holds
   }
 }

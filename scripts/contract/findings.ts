@@ -1,4 +1,4 @@
-// What the run has found: each kind of problem of an operation once, with how to see it again.
+// The findings of a run: each kind of problem once per operation, with a curl command that reproduces it.
 import type { Problem } from './checks.ts'
 import type { Json } from './document.ts'
 import { fieldsOf, isAttachment } from './forms.ts'
@@ -6,11 +6,11 @@ import type { Answer } from './sender.ts'
 
 export interface Finding extends Problem {
   operation: string
-  /** Which part of the run saw it. */
+  /** The part of the run that found it. */
   part: string
-  /** How often it was seen. */
+  /** The number of occurrences. */
   times: number
-  /** A command that sends the request; keys are $KEY. */
+  /** Sends the request again; keys are replaced by $KEY. */
   curl: string | null
 }
 
@@ -22,10 +22,10 @@ export interface Case {
 
 export interface Findings {
   all: Finding[]
-  /** What was looked at, whether anything was found or not. */
+  /** Everything that was checked, with or without findings. */
   cases: Case[]
   add(operation: string, part: string, problem: Problem, answer: Answer | null): void
-  looked(operation: string, part: string, requests: number): void
+  recordCase(operation: string, part: string, requests: number): void
 }
 
 export function createFindings(): Findings {
@@ -51,14 +51,14 @@ export function createFindings(): Findings {
           curl: answer === null ? null : curlOf(answer),
         })
     },
-    looked(operation, part, requests) {
+    recordCase(operation, part, requests) {
       const name = `${operation} ${part}`
       cases.set(name, { operation, part, requests: (cases.get(name)?.requests ?? 0) + requests })
     },
   }
 }
 
-/** The request as a command of a POSIX shell. Files are named, not included. */
+/** The request as a POSIX shell command. Files are named, not included. */
 export function curlOf({ method, url, parts, key }: Answer): string {
   const words = ['curl', '-i', ...(method === 'GET' ? [] : ['-X', method]), quoted(url)]
   const header = (name: string, value: string): void => {

@@ -1,4 +1,4 @@
-// Bodies as bytes: JSON, forms and files.
+// Encodes request bodies: JSON, forms and files.
 import { crc32, deflateSync } from 'node:zlib'
 import type { Json } from './document.ts'
 
@@ -15,8 +15,8 @@ export function isAttachment(value: Json): value is Attachment {
 
 const boundary = 'contract-tests-form'
 
-/** The body in the media type, with the Content-Type that goes with it. Objects in a form are JSON, and lists as many fields (OpenAPI 3.1, 4.8.15). */
-export function encoded(type: string, body: Json): { contentType: string; bytes: Buffer } {
+/** In a form, objects are JSON and lists are repeated fields (OpenAPI 3.1, 4.8.15). */
+export function encodeBody(type: string, body: Json): { contentType: string; bytes: Buffer } {
   if (type === 'multipart/form-data')
     return { contentType: `${type}; boundary=${boundary}`, bytes: multipart(body) }
   if (type === 'application/x-www-form-urlencoded')
@@ -32,7 +32,7 @@ export function encoded(type: string, body: Json): { contentType: string; bytes:
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
 }
 
-/** The fields of a form in the order in which they are sent: files come last. */
+/** The fields of a form in sending order; files come last. */
 export function fieldsOf(body: Json): Array<[name: string, value: string | Attachment]> {
   return Object.entries<Json>(body)
     .sort(([, a], [, b]) => Number(isAttachment(a)) - Number(isAttachment(b)))
@@ -48,7 +48,8 @@ function multipart(body: Json): Buffer {
     isAttachment(value)
       ? Buffer.concat([
           Buffer.from(
-            `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${value.filename}"\r\ncontent-type: ${value.type}\r\n\r\n`,
+            `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; ` +
+              `filename="${value.filename}"\r\ncontent-type: ${value.type}\r\n\r\n`,
           ),
           value.bytes,
           Buffer.from('\r\n'),
@@ -62,7 +63,7 @@ function plain(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** A picture that is one: PNG, 64 by 64, of one colour. */
+/** A valid PNG of 64 by 64 pixels in one color. */
 export const picture = png(64)
 
 function png(side: number): Buffer {

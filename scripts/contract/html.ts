@@ -1,57 +1,93 @@
-// The outcome as one page: the matrix of operations and statuses, and what was found. It needs nothing from elsewhere and runs no script.
+// The report of a run as one HTML page: the findings and a table of operations and statuses.
+// The page loads nothing and runs no script.
 import type { Finding } from './findings.ts'
 import type { Outcome } from './run-all.ts'
-import { replayOf } from './text.ts'
+import { replayCommand } from './text.ts'
 
 const style = `
-:root { color-scheme: light dark; --ink: light-dark(#1c2024, #e6e8ea); --quiet: light-dark(#6b7280, #9aa3ad); --paper: light-dark(#ffffff, #15181b); --line: light-dark(#e2e5e9, #2c3238);
-  --seen: light-dark(#d9f2e1, #17402a); --bad: light-dark(#fbdcdc, #5b1f24); --badink: light-dark(#9b1c1c, #ffb4b4) }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1200px; margin: 2rem auto; padding: 0 1rem }
+:root { color-scheme: light dark; --ink: light-dark(#1c2024, #e6e8ea); --quiet: light-dark(#6b7280, #9aa3ad);
+  --paper: light-dark(#ffffff, #15181b); --line: light-dark(#e2e5e9, #2c3238);
+  --seen: light-dark(#d9f2e1, #17402a); --bad: light-dark(#fbdcdc, #5b1f24);
+  --badink: light-dark(#9b1c1c, #ffb4b4) }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 1200px; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem } p.sum { color: var(--quiet) }
-.wide { overflow-x: auto } table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums }
-th, td { padding: .2rem .5rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap } th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--paper) }
-thead th { position: sticky; top: 0; background: var(--paper) } td.declared { color: var(--quiet) } td.seen { background: var(--seen) } td.undeclared, tr.found td:first-child { background: var(--bad); color: var(--badink) }
-tr.tag td { color: var(--quiet); padding-top: .8rem } details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; padding: .4rem .8rem } summary { cursor: pointer }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 12.5px; background: light-dark(#f5f6f8, #1d2226); padding: .6rem; border-radius: 6px } code { font-size: 12.5px }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums }
+th, td { padding: .2rem .5rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--paper) }
+thead th { position: sticky; top: 0; background: var(--paper) }
+td.declared { color: var(--quiet) } td.seen { background: var(--seen) }
+td.undeclared, tr.found td:first-child { background: var(--bad); color: var(--badink) }
+tr.tag td { color: var(--quiet); padding-top: .8rem }
+details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; padding: .4rem .8rem }
+summary { cursor: pointer }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: 12.5px;
+  background: light-dark(#f5f6f8, #1d2226); padding: .6rem; border-radius: 6px }
+code { font-size: 12.5px }
 dt { color: var(--quiet) } dd { margin: 0 0 .4rem; overflow-wrap: anywhere }`
 
 export function reportAsHtml(outcome: Outcome, url: string): string {
-  const { findings, wanted, requests, seconds, seed } = outcome
+  const { findings, selected, requests, seconds, seed } = outcome
   const found = findings.all.length
+  const title =
+    found === 0 ? 'The server conforms to the contract' : `${found} ${found === 1 ? 'finding' : 'findings'}`
+  const summary = [
+    url,
+    `${selected.length} operations`,
+    `${requests} requests`,
+    `${seconds.toFixed(1)} s`,
+    `seed ${seed}`,
+  ]
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Contract of ${escaped(url)}</title>
 <style>${style}</style>
-<h1>${found === 0 ? 'The server keeps the contract' : `${found} ${found === 1 ? 'finding' : 'findings'}`}</h1>
-<p class="sum">${escaped(url)} · ${wanted.length} operations · ${requests} requests · ${seconds.toFixed(1)} s · seed ${seed}</p>
-${found === 0 ? '' : `<h2>What was found</h2>\n${findings.all.map((finding) => findingOf(finding, outcome, url)).join('\n')}`}
+<h1>${title}</h1>
+<p class="sum">${summary.map(escaped).join(' · ')}</p>
+${findingsOf(outcome, url)}
 <h2>Operations and statuses</h2>
-<p class="sum">How often each status came. A dot is a status that the contract declares and that did not come.</p>
+<p class="sum">The number of responses per status. A dot marks a declared status that did not occur.</p>
 <div class="wide">${matrixOf(outcome)}</div>
-${outcome.notes.length === 0 ? '' : `<h2>Notes</h2>\n<ul>${outcome.notes.map((note) => `<li>${escaped(note)}</li>`).join('')}</ul>`}
+${notesOf(outcome)}
 </html>
 `
 }
 
+function findingsOf(outcome: Outcome, url: string): string {
+  const { all } = outcome.findings
+  if (all.length === 0) return ''
+  return `<h2>Findings</h2>\n${all.map((finding) => findingOf(finding, outcome, url)).join('\n')}`
+}
+
+function notesOf({ notes }: Outcome): string {
+  if (notes.length === 0) return ''
+  return `<h2>Notes</h2>\n<ul>${notes.map((note) => `<li>${escaped(note)}</li>`).join('')}</ul>`
+}
+
 function findingOf(
-  { operation, check, part, expected, came, times, curl }: Finding,
+  { operation, check, part, expected, actual, times, curl }: Finding,
   outcome: Outcome,
   url: string,
 ): string {
-  return `<details id="${escaped(operation)}"><summary><code>${escaped(operation)}</code> ${escaped(check)}${times > 1 ? ` · ${times} times` : ''}</summary>
-<dl><dt>Part of the run</dt><dd>${escaped(part)}</dd><dt>Expected</dt><dd>${escaped(expected)}</dd><dt>Came</dt><dd>${escaped(came)}</dd></dl>
-${curl === null ? '' : `<pre>${escaped(curl)}</pre>`}<pre>${escaped(replayOf(outcome, url, operation))}</pre></details>`
+  const title = `<code>${escaped(operation)}</code> ${escaped(check)}${times > 1 ? ` · ${times} times` : ''}`
+  return `<details id="${escaped(operation)}"><summary>${title}</summary>
+<dl><dt>Part of the run</dt><dd>${escaped(part)}</dd>
+<dt>Expected</dt><dd>${escaped(expected)}</dd>
+<dt>Actual</dt><dd>${escaped(actual)}</dd></dl>
+${curl === null ? '' : `<pre>${escaped(curl)}</pre>`}
+<pre>${escaped(replayCommand(outcome, url, operation))}</pre></details>`
 }
 
-function matrixOf({ wanted, matrix, findings }: Outcome): string {
+function matrixOf({ selected, matrix, findings }: Outcome): string {
   const seen = [...matrix.keys()].map((name) => Number(name.split(' ')[1]))
-  const statuses = [...new Set([...wanted.flatMap(({ responses }) => [...responses.keys()]), ...seen])].sort(
-    (a, b) => a - b,
-  )
+  const statuses = [
+    ...new Set([...selected.flatMap(({ responses }) => [...responses.keys()]), ...seen]),
+  ].sort((a, b) => a - b)
   const found = new Set(findings.all.map(({ operation }) => operation))
-  const rows = [...Map.groupBy(wanted, ({ tag }) => tag)].flatMap(([tag, own]) => [
+  const rows = [...Map.groupBy(selected, ({ tag }) => tag)].flatMap(([tag, own]) => [
     `<tr class="tag"><td colspan="${statuses.length + 1}">${escaped(tag)}</td></tr>`,
     ...own.map(({ id, method, path, responses }) => {
       const cells = statuses.map((status) => {
@@ -60,10 +96,13 @@ function matrixOf({ wanted, matrix, findings }: Outcome): string {
         return `<td class="${responses.has(status) ? 'seen' : 'undeclared'}">${times}</td>`
       })
       const name = `<code title="${escaped(`${method} ${path}`)}">${escaped(id)}</code>`
-      return `<tr${found.has(id) ? ' class="found"' : ''}><td>${found.has(id) ? `<a href="#${escaped(id)}">${name}</a>` : name}</td>${cells.join('')}</tr>`
+      return found.has(id)
+        ? `<tr class="found"><td><a href="#${escaped(id)}">${name}</a></td>${cells.join('')}</tr>`
+        : `<tr><td>${name}</td>${cells.join('')}</tr>`
     }),
   ])
-  return `<table><thead><tr><th>Operation</th>${statuses.map((status) => `<th>${status}</th>`).join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
+  const heads = statuses.map((status) => `<th>${status}</th>`).join('')
+  return `<table><thead><tr><th>Operation</th>${heads}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
 }
 
 function escaped(text: string): string {

@@ -1,33 +1,33 @@
-// Requests with one mistake each: every one is refused with 400, and the error names the mistake.
+// Invalid requests: each breaks one constraint and must fail with a 400 that names the field.
 import fc from 'fast-check'
-import { breaksOf } from './mutations.ts'
+import { mutationsOf } from './mutations.ts'
 import { type Json, type Media, type Operation } from './document.ts'
-import { refusedOnly } from './exceptions.ts'
-import { partsOf, pathOf, sampled } from './requests.ts'
-import { type Run, maySucceed } from './cli.ts'
-import type { Answer, Parts } from './sender.ts'
-import { matching, valuesOf } from './values.ts'
+import { neverSucceeds } from './exceptions.ts'
+import { requestParts, pathParameters, sample } from './requests.ts'
+import { type Run, maySucceed } from './run-context.ts'
+import type { Answer, RequestParts } from './sender.ts'
+import { matchingPattern, valuesOf } from './values.ts'
 import type { Problem } from './checks.ts'
 
-const part = 'refusals'
+const part = 'invalid'
 
-export async function breakRequests(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  for (const [i, operation] of run.wanted.entries()) {
-    tick(i + 1, run.wanted.length)
-    if (run.over()) return
-    // A mistake that a server lets through must not change what is not the run's own.
-    if (!run.people.ownUser && operation.method !== 'GET' && !maySucceed(run, operation)) continue
-    const path = (await pathOf(run, operation)) ?? madeUpPath(run, operation)
-    const parts = { ...sampled(run, partsOf(run, operation, { least: true })), path }
-    // What this server is not set up for has no rules.
-    if (refusedOnly.has(operation.id) && (await run.call(part, operation, parts)).status === 404) continue
-    await brokenParameters(run, operation, parts)
-    if (operation.body !== null) await brokenBody(run, operation, parts)
-    await otherMethod(run, operation, parts)
+export async function sendInvalidRequests(run: Run, tick: (done: number, of: number) => void): Promise<void> {
+  for (const [i, operation] of run.selected.entries()) {
+    tick(i + 1, run.selected.length)
+    if (run.isTimeUp()) return
+    // A server that accepts the request must not change data that the run did not create.
+    if (!run.accounts.createdUser && operation.method !== 'GET' && !maySucceed(run, operation)) continue
+    const path = (await pathParameters(run, operation)) ?? unknownPath(run, operation)
+    const parts = { ...sample(run, requestParts(run, operation, { minimal: true })), path }
+    // 404: the operation is not enabled on this server.
+    if (neverSucceeds.has(operation.id) && (await run.call(part, operation, parts)).status === 404) continue
+    await sendBrokenParameters(run, operation, parts)
+    if (operation.body !== null) await sendBrokenBody(run, operation, parts)
+    await sendOtherMethod(run, operation, parts)
   }
 }
 
-function madeUpPath(run: Run, operation: Operation): Record<string, string> {
+function unknownPath(run: Run, operation: Operation): Record<string, string> {
   return Object.fromEntries(
     operation.parameters
       .filter((each) => each.in === 'path')
@@ -35,30 +35,30 @@ function madeUpPath(run: Run, operation: Operation): Record<string, string> {
         name,
         schema.pattern === undefined
           ? String(schema.enum?.[0] ?? 'none')
-          : sampled(run, matching(schema.pattern)),
+          : sample(run, matchingPattern(schema.pattern)),
       ]),
   )
 }
 
-async function brokenParameters(run: Run, operation: Operation, parts: Parts): Promise<void> {
+async function sendBrokenParameters(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
   for (const { name, in: where, schema, required } of operation.parameters) {
     const group = where === 'header' ? 'headers' : where
     const validate = run.validation.parameter(schema)
-    const value = sampled(run, valuesOf(run.document, schema, run.world) ?? fc.constant('x'))
-    const said = new Set<string>()
-    for (const { keyword, value: broken } of breaksOf(run.document, schema, value)) {
+    const value = sample(run, valuesOf(run.document, schema, run.pool) ?? fc.constant('x'))
+    const sent = new Set<string>()
+    for (const { keyword, value: broken } of mutationsOf(run.document, schema, value)) {
       const text = typeof broken === 'object' ? JSON.stringify(broken) : String(broken)
-      // An empty or blank text in a path or header is another request.
+      // An empty or blank value in a path or header makes another request.
       if (
         validate(text).length === 0 ||
-        said.has(text) ||
+        sent.has(text) ||
         (where !== 'query' && text.trim() === '') ||
         (where !== 'query' && !/^[\x21-\x7e ]+$/.test(text)) ||
         text.length > 5000
       )
         continue
-      said.add(text)
-      await refused(
+      sent.add(text)
+      await expectRejection(
         run,
         operation,
         { ...parts, [group]: { ...parts[group], [name]: text } },
@@ -69,16 +69,16 @@ async function brokenParameters(run: Run, operation: Operation, parts: Parts): P
     }
     if (required && where !== 'path') {
       const { [name]: _left, ...rest } = parts[group]
-      await refused(run, operation, { ...parts, [group]: rest }, name, 'required', where)
+      await expectRejection(run, operation, { ...parts, [group]: rest }, name, 'required', where)
     }
   }
 }
 
-async function brokenBody(run: Run, operation: Operation, parts: Parts): Promise<void> {
-  for (const media of operation.body!.media) await brokenMedia(run, operation, parts, media)
+async function sendBrokenBody(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
+  for (const media of operation.body!.media) await sendBrokenMedia(run, operation, parts, media)
   const [{ type }] = operation.body!.media
   if (operation.body!.required)
-    await refusedAs(
+    await expectStatus(
       run,
       operation,
       { ...parts, body: undefined, type: undefined },
@@ -86,13 +86,13 @@ async function brokenBody(run: Run, operation: Operation, parts: Parts): Promise
       'no-body',
       'no body',
     )
-  await refusedAs(
+  await expectStatus(
     run,
     operation,
     { ...parts, body: undefined, raw: Buffer.from('<a/>'), type: 'application/xml' },
     [415],
-    'media-type-taken',
-    'a media type that the operation does not take',
+    'media-type-accepted',
+    'an undeclared media type',
   )
   if (type !== 'application/json') return
   for (const text of [
@@ -105,7 +105,7 @@ async function brokenBody(run: Run, operation: Operation, parts: Parts): Promise
     '"text"',
     `${'['.repeat(2000)}${']'.repeat(2000)}`,
   ]) {
-    await refusedAs(
+    await expectStatus(
       run,
       operation,
       { ...parts, body: undefined, raw: Buffer.from(text), type },
@@ -114,58 +114,65 @@ async function brokenBody(run: Run, operation: Operation, parts: Parts): Promise
       `the body ${text.slice(0, 40)}`,
     )
   }
-  await oddTexts(run, operation, parts)
+  await sendUnusualTexts(run, operation, parts)
 }
 
-/** A body each in which one constraint is broken, the rest being what is least required. */
-async function brokenMedia(
+/** Bodies with only the required properties that each break one constraint. */
+async function sendBrokenMedia(
   run: Run,
   operation: Operation,
-  parts: Parts,
+  parts: RequestParts,
   { type, schema, pointer }: Media,
 ): Promise<void> {
   if (schema.format === 'binary') return
-  const values = valuesOf(run.document, schema, run.world)
+  const values = valuesOf(run.document, schema, run.pool)
   if (values === null) return
-  const least =
-    parts.type === type ? parts.body : sampled(run, partsOf(run, operation, { least: true, type })).body
-  const said = new Set<string>()
+  const minimal =
+    parts.type === type ? parts.body : sample(run, requestParts(run, operation, { minimal: true, type })).body
+  const sent = new Set<string>()
   const tried = new Set<string>()
-  // Several bodies, since none need have all that a body may have.
+  // Several bodies, because a generated body may lack optional properties.
   for (let i = 0; i < 12; i++) {
-    const full: Json = sampled(run, values)
-    for (const { field, keyword, value } of breaksOf(run.document, schema, full)) {
+    const full: Json = sample(run, values)
+    for (const { field, keyword, value } of mutationsOf(run.document, schema, full)) {
       if (tried.has(`${field} ${keyword}`)) continue
       const top = /^[^.[]+/.exec(field)?.[0]
       const body =
         typeof value !== 'object' || value === null || top === undefined
           ? value
           : keyword === 'required' && !field.includes('.')
-            ? without(least ?? {}, field)
-            : { ...least, [top]: value[top] }
+            ? omit(minimal ?? {}, field)
+            : { ...minimal, [top]: value[top] }
       const problems = run.validation.asked(pointer, body)
       const asText = JSON.stringify(body)
       if (
         problems.length === 0 ||
-        said.has(asText) ||
+        sent.has(asText) ||
         asText.length > 900_000 ||
-        (type !== 'application/json' && isInvisible(type, keyword, schema, top))
+        (type !== 'application/json' && isHiddenByForm(type, keyword, schema, top))
       )
         continue
-      said.add(asText)
+      sent.add(asText)
       tried.add(`${field} ${keyword}`)
-      await refused(run, operation, { ...parts, body, type }, field === '' ? 'body' : field, keyword, 'body')
+      await expectRejection(
+        run,
+        operation,
+        { ...parts, body, type },
+        field === '' ? 'body' : field,
+        keyword,
+        'body',
+      )
     }
   }
 }
 
-function without(value: Json, name: string): Json {
+function omit(value: Json, name: string): Json {
   const { [name]: _left, ...rest } = value
   return rest
 }
 
-/** In a form everything is text, so that a wrong type cannot be said; and a list of one is a text. */
-function isInvisible(_type: string, keyword: string, schema: Json, top: string | undefined): boolean {
+/** In a form every value is text, so it cannot have a wrong type; and a list of one item looks like text. */
+function isHiddenByForm(_type: string, keyword: string, schema: Json, top: string | undefined): boolean {
   return (
     keyword === 'type' ||
     top === undefined ||
@@ -174,10 +181,10 @@ function isInvisible(_type: string, keyword: string, schema: Json, top: string |
   )
 }
 
-async function refused(
+async function expectRejection(
   run: Run,
   operation: Operation,
-  parts: Parts,
+  parts: RequestParts,
   field: string,
   keyword: string,
   where: string,
@@ -185,19 +192,19 @@ async function refused(
   const answer = await run.call(part, operation, parts)
   const find = (problem: Problem): void => run.findings.add(operation.id, part, problem, answer)
   const what = `${field} that breaks ${keyword}`
-  // Told of already, as every failure is.
+  // `call` has recorded the server error.
   if (answer.status >= 500) return
   if (answer.status < 400)
-    return find({ check: 'accepted', expected: `400 for ${what}`, came: `${answer.status}` })
-  // A path that cannot be is a place where there is nothing.
+    return find({ check: 'accepted', expected: `400 for ${what}`, actual: `${answer.status}` })
+  // 404 is correct for an invalid path.
   if (where === 'path' && answer.status === 404) return
-  // What a protocol of its own has to say comes first.
+  // tus answers 412 to an unsupported version before it validates the rest.
   if (where === 'header' && answer.status === 412) return
   if (answer.status !== 400)
     return find({
-      check: 'not-refused',
+      check: 'wrong-status',
       expected: `400 for ${what}`,
-      came: `${answer.status} ${answer.text.slice(0, 200)}`,
+      actual: `${answer.status} ${answer.text.slice(0, 200)}`,
     })
   const problems: Json[] = answer.body?.error?.details?.errors ?? []
   const same = (name: string): boolean =>
@@ -208,16 +215,16 @@ async function refused(
     name.endsWith(field)
   if (problems.length > 0 && !problems.some((problem) => same(problem.field)))
     find({
-      check: 'wrong-problem',
+      check: 'wrong-error',
       expected: `an error about ${field}`,
-      came: problems.map((problem) => `${problem.field} ${problem.constraint}`).join(', '),
+      actual: problems.map((problem) => `${problem.field} ${problem.constraint}`).join(', '),
     })
 }
 
-async function refusedAs(
+async function expectStatus(
   run: Run,
   operation: Operation,
-  parts: Parts,
+  parts: RequestParts,
   statuses: number[],
   check: string,
   what: string,
@@ -230,18 +237,18 @@ async function refusedAs(
       {
         check,
         expected: `${statuses.join(' or ')} for ${what}`,
-        came: `${answer.status} ${answer.text.slice(0, 200)}`,
+        actual: `${answer.status} ${answer.text.slice(0, 200)}`,
       },
       answer,
     )
   return answer
 }
 
-/** Text that is none for a database, in each property that may be any text: refused or kept, but never a failure. */
-async function oddTexts(run: Run, operation: Operation, parts: Parts): Promise<void> {
+/** Text that PostgreSQL cannot store, in each free-text property: it must not cause a server error. */
+async function sendUnusualTexts(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
   const { schema } = operation.body!.media[0]
   for (const [name, property] of Object.entries<Json>(schema.properties ?? {})) {
-    const value = sampled(run, valuesOf(run.document, property, run.world) ?? fc.constant(null))
+    const value = sample(run, valuesOf(run.document, property, run.pool) ?? fc.constant(null))
     if (typeof value !== 'string') continue
     for (const text of ['a\u0000b', 'a\ud800b', '\ufffe\uffff'])
       await run.call(part, operation, {
@@ -252,11 +259,11 @@ async function oddTexts(run: Run, operation: Operation, parts: Parts): Promise<v
   }
 }
 
-/** A method that the path does not have: 405, with those that it has. */
-async function otherMethod(run: Run, operation: Operation, parts: Parts): Promise<void> {
+/** A method that the path does not have: 405 with an Allow header. */
+async function sendOtherMethod(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
   const here = run.operations.filter(({ path }) => path === operation.path)
   const method = ['PATCH', 'PUT', 'DELETE'].find((each) => !here.some((other) => other.method === each))
-  // Asked once a path, where another path does not mean the same address.
+  // Once per path, and only if no other path template matches the same URL.
   if (
     method === undefined ||
     here[0] !== operation ||
@@ -275,8 +282,8 @@ async function otherMethod(run: Run, operation: Operation, parts: Parts): Promis
       part,
       {
         check: 'method',
-        expected: `405 for ${method}, which the path does not have`,
-        came: String(answer.status),
+        expected: `405 for the undeclared method ${method}`,
+        actual: String(answer.status),
       },
       answer,
     )
@@ -284,7 +291,7 @@ async function otherMethod(run: Run, operation: Operation, parts: Parts): Promis
     run.findings.add(
       operation.id,
       part,
-      { check: 'method', expected: 'Allow with 405', came: 'none' },
+      { check: 'method', expected: 'Allow with 405', actual: 'none' },
       answer,
     )
 }

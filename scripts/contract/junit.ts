@@ -1,9 +1,9 @@
-// The outcome as JUnit XML: a suite for each tag, a case for each operation and part of the run.
+// The report of a run as JUnit XML: one suite per tag, one case per operation and part of the run.
 import type { Outcome } from './run-all.ts'
 
 export function reportAsJUnit({ findings, operations, seconds, seed }: Outcome): string {
   const tagOf = new Map(operations.map(({ id, tag }) => [id, tag]))
-  // A finding of a part that has sent nothing for the operation still has its case.
+  // A finding has a case even if its part recorded none for the operation.
   const cases = [
     ...findings.cases,
     ...findings.all.filter(
@@ -17,10 +17,16 @@ export function reportAsJUnit({ findings, operations, seconds, seed }: Outcome):
     const lines = own.map(({ operation, part }) => {
       const found = findings.all.filter((finding) => finding.operation === operation && finding.part === part)
       const failures = found.map(
-        ({ check, expected, came, curl }) =>
-          `<failure type="${escaped(check)}" message="${escaped(`expected ${expected}, came ${came}`)}">${escaped(curl ?? '')}</failure>`,
+        ({ check, expected, actual, curl }) =>
+          `<failure type="${escaped(check)}" message="${escaped(`expected ${expected}, got ${actual}`)}">` +
+          `${escaped(curl ?? '')}</failure>`,
       )
-      return `    <testcase classname="${escaped(operation)}" name="${escaped(part)}"${failures.length === 0 ? '/>' : `>${failures.slice(0, 1).join('')}${failures.length > 1 ? `<system-err>${failures.slice(1).map(escaped).join('\n')}</system-err>` : ''}</testcase>`}`
+      const open = `    <testcase classname="${escaped(operation)}" name="${escaped(part)}"`
+      if (failures.length === 0) return `${open}/>`
+      // A case has one failure element; the others go to its error output.
+      const [first, ...others] = failures
+      const rest = others.length > 0 ? `<system-err>${others.map(escaped).join('\n')}</system-err>` : ''
+      return `${open}>${first}${rest}</testcase>`
     })
     const failed = own.filter(({ operation, part }) =>
       findings.all.some((finding) => finding.operation === operation && finding.part === part),
@@ -28,14 +34,21 @@ export function reportAsJUnit({ findings, operations, seconds, seed }: Outcome):
     return {
       tests: own.length,
       failed,
-      text: `  <testsuite name="${escaped(tag)}" tests="${own.length}" failures="${failed}" errors="0" skipped="0">\n${lines.join('\n')}\n  </testsuite>`,
+      text:
+        `  <testsuite name="${escaped(tag)}" tests="${own.length}" failures="${failed}" ` +
+        `errors="0" skipped="0">\n${lines.join('\n')}\n  </testsuite>`,
     }
   })
   const sum = (name: 'tests' | 'failed'): number => suites.reduce((total, suite) => total + suite[name], 0)
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="contract, seed ${seed}" tests="${sum('tests')}" failures="${sum('failed')}" errors="0" time="${seconds.toFixed(3)}">\n${suites.map(({ text }) => text).join('\n')}\n</testsuites>\n`
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?>\n' +
+    `<testsuites name="contract, seed ${seed}" tests="${sum('tests')}" failures="${sum('failed')}" ` +
+    `errors="0" time="${seconds.toFixed(3)}">\n` +
+    `${suites.map(({ text }) => text).join('\n')}\n</testsuites>\n`
+  )
 }
 
-/** Control characters have no place in XML 1.0, not even escaped. */
+/** XML 1.0 does not allow control characters, not even escaped. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

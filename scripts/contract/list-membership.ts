@@ -1,53 +1,54 @@
-// Whether what there is stands in its lists, once, and what is gone in none.
+// Checks that an existing resource is in its lists once, and a deleted one in none.
 import { kindOf, type Json, type Operation } from './document.ts'
-import { expecting, part } from './expectations.ts'
-import { pageThrough } from './pages.ts'
-import { makersOf } from './requests.ts'
+import { expectationFor, part } from './expectations.ts'
+import { readPages } from './pages.ts'
+import { createOperations } from './requests.ts'
 import { resourcesOf, type Resource } from './resources.ts'
-import type { Run } from './cli.ts'
-import { kindsOf, type Known } from './resource-pool.ts'
+import type { Run } from './run-context.ts'
+import { idKinds, type KnownResource } from './resource-pool.ts'
 
-/** Whether every list has it once, as it was read; or, where it is gone (null), not at all. */
-export async function listed(
+/** @param body the resource as it was read, or null if it was deleted. */
+export async function checkListMembership(
   run: Run,
   { lists }: Resource,
-  known: Known,
+  known: KnownResource,
   path: Record<string, string>,
   body: Json,
 ): Promise<void> {
   for (const list of lists) {
-    const names = Object.keys(kindsOf(list))
-    if (names.some((name) => path[name] === undefined && known.under[kindsOf(list)[name]] === undefined))
+    const names = Object.keys(idKinds(list))
+    if (names.some((name) => path[name] === undefined && known.parents[idKinds(list)[name]] === undefined))
       continue
     const under = Object.fromEntries(
-      Object.entries(kindsOf(list)).map(([name, kind]) => [name, known.under[kind]]),
+      Object.entries(idKinds(list)).map(([name, kind]) => [name, known.parents[kind]]),
     )
-    const read = await pageThrough(run, part, list, {
+    const read = await readPages(run, part, list, {
       path: under,
-      query: placeOf(list, body),
-      most: 5,
+      query: parentQuery(list, body),
+      maxPages: 5,
       until: known.id,
     })
     const there = body !== null
     if (read === null || (!read.whole && there && !read.items.some(({ id }) => id === known.id))) continue
     const times = read.items.filter(({ id }) => id === known.id).length
-    // A list of what others have made for one, such as invitations, need not have it.
+    // A list of resources that other users created for the caller, such as invitations, need not have it.
     if (there && times === 0 && names.length === 0 && !(await isOwnList(run, list, known))) continue
-    const expect = expecting(run, list)
-    if (there) expect(times === 1, 'listed', `${known.id} once in the list`, read.last, `${times} times`)
+    const expect = expectationFor(run, list)
+    if (there)
+      expect(times === 1, 'list-membership', `${known.id} once in the list`, read.last, `${times} times`)
     else
       expect(
         times === 0,
-        'deleted-listed',
-        `${known.id}, which was deleted, in no list`,
+        'deleted-list-membership',
+        `the deleted ${known.id} to be in no list`,
         read.last,
         `${times} times`,
       )
   }
 }
 
-/** The list of what is in something, where it lists only what is in nothing unless it is asked. */
-function placeOf(list: Operation, body: Json): Record<string, string> {
+/** The filters by a parent resource: some lists return only top-level resources without them. */
+function parentQuery(list: Operation, body: Json): Record<string, string> {
   return Object.fromEntries(
     list.parameters
       .filter(
@@ -58,10 +59,10 @@ function placeOf(list: Operation, body: Json): Record<string, string> {
   )
 }
 
-/** Whether the list is the collection that the resource was posted to, or no other list is. */
-async function isOwnList(run: Run, list: Operation, known: Known): Promise<boolean> {
+/** Whether the resource was created in this list's collection, or has no other list. */
+async function isOwnList(run: Run, list: Operation, known: KnownResource): Promise<boolean> {
   return (
-    makersOf(run, known.kind).some(({ path }) => path === list.path) ||
+    createOperations(run, known.kind).some(({ path }) => path === list.path) ||
     resourcesOf(run).some(
       ({ kind, read, lists }) =>
         kind === known.kind && (read.path.startsWith(`${list.path}/{`) || lists.length === 1),

@@ -1,68 +1,69 @@
-// Lists: every page size gives the same items, every order is one, and every filter leaves exactly what it names.
+// Lists: every page size gives the same items, every order sorts, and every filter selects exactly its items.
 import { kindOf, schemaOf, type Json, type Operation } from './document.ts'
-import { pageThrough, type PagesRead } from './pages.ts'
-import { make, makersOf, makeWith, pathOf } from './requests.ts'
-import { isPaged, itemSchema, listedKind } from './resources.ts'
-import type { Run } from './cli.ts'
+import { readPages, type PagesRead } from './pages.ts'
+import { make, createOperations, createWith, pathParameters } from './requests.ts'
+import { isPaged, itemSchema, listItemKind } from './resources.ts'
+import type { Run } from './run-context.ts'
 
 const part = 'lists'
-/** What a list needs for its pages and orders to mean something. */
-const enough = 3
-const most = 400
+/** The items a list needs for its pages and orders to be testable. */
+const minItems = 3
+/** A longer list is not tested. */
+const maxItems = 400
 
-export async function readLists(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  const lists = run.wanted.filter(isPaged)
+export async function checkLists(run: Run, tick: (done: number, of: number) => void): Promise<void> {
+  const lists = run.selected.filter(isPaged)
   for (const [i, operation] of lists.entries()) {
     tick(i + 1, lists.length)
-    if (run.over()) return
-    await readList(run, operation)
+    if (run.isTimeUp()) return
+    await checkList(run, operation)
   }
-  for (const operation of run.wanted.filter(isLog)) await readLog(run, operation)
+  for (const operation of run.selected.filter(isLog)) await checkLog(run, operation)
 }
 
-async function readList(run: Run, operation: Operation): Promise<void> {
-  const path = await pathOf(run, operation)
+async function checkList(run: Run, operation: Operation): Promise<void> {
+  const path = await pathParameters(run, operation)
   if (path === null) return
-  const kind = listedKind(run.document, operation)
+  const kind = listItemKind(run.document, operation)
   const read = (query: Record<string, string> = {}, limit = 100): Promise<PagesRead | null> =>
-    pageThrough(run, part, operation, { path, query, limit, most: 4 })
+    readPages(run, part, operation, { path, query, limit, maxPages: 4 })
   let all = await read()
   for (
     let i = 0;
-    all !== null && all.total < enough && i < enough && kind !== null && !run.options.readOnly;
+    all !== null && all.total < minItems && i < minItems && kind !== null && !run.options.readOnly;
     i++
   ) {
     if (
       Object.keys(path).length === 0
         ? (await make(run, kind)) === null
-        : (await makeWith(run, kind, { path, part: 'making' })) === null
+        : (await createWith(run, kind, { path, part: 'making' })) === null
     )
       break
-    if (i === enough - 1 || (all.total === 0 && i === 0)) all = await read()
+    if (i === minItems - 1 || (all.total === 0 && i === 0)) all = await read()
     if (i === 0 && all?.total === 0) break
   }
-  if (kind !== null && !run.options.readOnly) await makeOrdered(run, operation, kind, path)
+  if (kind !== null && !run.options.readOnly) await createForSorting(run, operation, kind, path)
   all = await read()
-  if (all === null || !all.whole || all.total > most) return
-  await sizes(run, operation, path, all)
-  await orders(run, operation, all, read)
-  await filters(run, operation, all, read)
+  if (all === null || !all.whole || all.total > maxItems) return
+  await checkPageSizes(run, operation, path, all)
+  await checkOrders(run, operation, all, read)
+  await checkFilters(run, operation, all, read)
 }
 
-/** For every order by a text that one can choose: something late in it, and then something early. */
-async function makeOrdered(
+/** For every order by a writable text: creates an item that sorts late, then one that sorts early. */
+async function createForSorting(
   run: Run,
   operation: Operation,
   kind: string,
   path: Record<string, string>,
 ): Promise<void> {
   const names: string[] = operation.parameters.find(({ name }) => name === 'sort')?.schema.enum ?? []
-  const properties = makersOf(run, kind)[0]?.body?.media[0].schema.properties ?? {}
+  const properties = createOperations(run, kind)[0]?.body?.media[0].schema.properties ?? {}
   for (const name of names) {
     const { type, format } = schemaOf(run.document, properties[name])
     if (type !== 'string' || format !== undefined) continue
     for (const text of ['zulu', 'alpha'])
-      await makeWith(run, kind, {
+      await createWith(run, kind, {
         path: Object.keys(path).length === 0 ? undefined : path,
         body: { [name]: text },
         part: 'making',
@@ -70,14 +71,14 @@ async function makeOrdered(
   }
 }
 
-async function sizes(
+async function checkPageSizes(
   run: Run,
   operation: Operation,
   path: Record<string, string>,
   all: PagesRead,
 ): Promise<void> {
   const limit = Math.max(1, Math.min(100, Math.ceil(all.total / 3)))
-  const parts = await pageThrough(run, part, operation, { path, limit, most: 4 })
+  const parts = await readPages(run, part, operation, { path, limit, maxPages: 4 })
   if (parts !== null && parts.whole && parts.total === all.total && ids(parts).join() !== ids(all).join()) {
     run.findings.add(
       operation.id,
@@ -85,7 +86,7 @@ async function sizes(
       {
         check: 'pages',
         expected: `with limit ${limit} the same items in the same order as with limit 100`,
-        came: `${ids(parts).join(' ').slice(0, 200)} instead of ${ids(all).join(' ').slice(0, 200)}`,
+        actual: `${ids(parts).join(' ').slice(0, 200)} instead of ${ids(all).join(' ').slice(0, 200)}`,
       },
       parts.last,
     )
@@ -96,9 +97,9 @@ async function sizes(
       operation.id,
       part,
       {
-        check: 'page-past',
-        expected: 'an empty page past the end',
-        came: `${past.body?.data?.length} items`,
+        check: 'page-past-end',
+        expected: 'an empty page after the last one',
+        actual: `${past.body?.data?.length} items`,
       },
       past,
     )
@@ -110,7 +111,7 @@ function ids({ items }: PagesRead): string[] {
 
 type Read = (query?: Record<string, string>) => Promise<PagesRead | null>
 
-async function orders(run: Run, operation: Operation, all: PagesRead, read: Read): Promise<void> {
+async function checkOrders(run: Run, operation: Operation, all: PagesRead, read: Read): Promise<void> {
   const sort = operation.parameters.find(({ name }) => name === 'sort')
   const names: string[] = sort?.schema.enum ?? []
   for (const name of names) {
@@ -118,8 +119,8 @@ async function orders(run: Run, operation: Operation, all: PagesRead, read: Read
     if (both === null) continue
     const { up, down } = both
     if (up.total !== all.total || down.total !== all.total) continue
-    const find = (expected: string, came: string, { last }: PagesRead): void =>
-      run.findings.add(operation.id, part, { check: 'order', expected, came }, last)
+    const find = (expected: string, actual: string, { last }: PagesRead): void =>
+      run.findings.add(operation.id, part, { check: 'order', expected, actual }, last)
     if (ids(up).join() !== ids(down).reverse().join())
       find(`by ${name} descending the reverse of ascending`, `${ids(down).join(' ').slice(0, 200)}`, down)
     for (const [i, item] of up.items.entries()) {
@@ -139,7 +140,7 @@ async function orders(run: Run, operation: Operation, all: PagesRead, read: Read
   }
 }
 
-/** Ascending and descending; once more where they do not fit, since something may have moved between them. */
+/** The list in both directions, read again if they do not match: it may have changed in between. */
 async function bothWays(name: string, read: Read): Promise<{ up: PagesRead; down: PagesRead } | null> {
   for (let attempt = 1; ; attempt++) {
     const up = await read({ sort: name, order: 'asc' })
@@ -153,7 +154,7 @@ function defaultOrder({ parameters }: Operation): string | undefined {
   return parameters.find(({ name }) => name === 'order')?.schema.default
 }
 
-/** Whether `a` comes after `b` in every order that a database may have for them. */
+/** Whether `a` sorts after `b` in every collation. */
 function isAfter(a: Json, b: Json): boolean {
   if (typeof a === 'number' && typeof b === 'number') return a > b
   if (typeof a !== 'string' || typeof b !== 'string') return false
@@ -163,8 +164,8 @@ function isAfter(a: Json, b: Json): boolean {
   )
 }
 
-/** A parameter that is called as a property of the items, or as one of what they have many of, leaves those that have the value. */
-async function filters(run: Run, operation: Operation, all: PagesRead, read: Read): Promise<void> {
+/** A query parameter named like a property, or like the singular of a list property, filters by its value. */
+async function checkFilters(run: Run, operation: Operation, all: PagesRead, read: Read): Promise<void> {
   const properties: Json = itemSchema(run.document, operation).properties ?? {}
   for (const { name, schema, in: where } of operation.parameters) {
     if (where !== 'query') continue
@@ -189,14 +190,14 @@ async function filters(run: Run, operation: Operation, all: PagesRead, read: Rea
       ].slice(0, 2)
       const others = (schema.enum ?? []).filter((value: Json) => !values.includes(value)).slice(0, 1)
       for (const value of [...values, ...others])
-        await filtered(run, operation, all, read, {
+        await checkFilter(run, operation, all, read, {
           name,
           value,
           has: (item) => valueOf(item).includes(value),
           exact,
         })
     } else if (name === 'q') {
-      await search(run, operation, all, read, properties)
+      await checkSearch(run, operation, all, read, properties)
     }
   }
 }
@@ -208,7 +209,7 @@ interface Filter {
   exact: boolean
 }
 
-async function filtered(
+async function checkFilter(
   run: Run,
   operation: Operation,
   all: PagesRead,
@@ -217,19 +218,19 @@ async function filtered(
 ): Promise<void> {
   const found = await read({ [name]: String(value) })
   if (found === null || !found.whole) return
-  const find = (expected: string, came: string): void =>
-    run.findings.add(operation.id, part, { check: 'filter', expected, came }, found.last)
+  const find = (expected: string, actual: string): void =>
+    run.findings.add(operation.id, part, { check: 'filter', expected, actual }, found.last)
   const wrong = exact ? found.items.find((item) => !has(item)) : undefined
-  if (wrong !== undefined) find(`only items with the ${name} that was asked for`, `${wrong.id}`)
+  if (wrong !== undefined) find(`only items with the requested ${name}`, `${wrong.id}`)
   const missing = all.items.find((item) => has(item) && !found.items.some(({ id }) => id === item.id))
-  // What goes on by itself, such as a document that is being read, may have another value by now.
+  // A background job may have changed the value in between, for example a document's status.
   const still = missing === undefined ? null : await read()
   if (still?.items.some((item) => item.id === missing!.id && has(item)) === true)
-    find(`all items with the ${name} that was asked for`, `without ${missing!.id}`)
+    find(`all items with the requested ${name}`, `${missing!.id} is missing`)
 }
 
-/** A word of one item finds it, and a word of none finds nothing. */
-async function search(
+/** A word of an item's name finds the item; an unknown word finds nothing. */
+async function checkSearch(
   run: Run,
   operation: Operation,
   all: PagesRead,
@@ -244,7 +245,7 @@ async function search(
     run.findings.add(
       operation.id,
       part,
-      { check: 'search', expected: 'nothing for a word that is nowhere', came: `${none.total} items` },
+      { check: 'search', expected: 'no result for an unknown word', actual: `${none.total} items` },
       none.last,
     )
   if (item === undefined) return
@@ -255,14 +256,14 @@ async function search(
       part,
       {
         check: 'search',
-        expected: `${item.id} for a word of its ${name}, whatever the case`,
-        came: `${found.total} other items`,
+        expected: `${item.id} for a word of its ${name} in upper case`,
+        actual: `${found.total} other items`,
       },
       found.last,
     )
 }
 
-/** What is read on from where one was, instead of by pages. */
+/** Whether the list is read by the cursor `after` instead of by pages. */
 function isLog(operation: Operation): boolean {
   return (
     operation.method === 'GET' &&
@@ -271,23 +272,23 @@ function isLog(operation: Operation): boolean {
   )
 }
 
-async function readLog(run: Run, operation: Operation): Promise<void> {
+async function checkLog(run: Run, operation: Operation): Promise<void> {
   const seen: Json[] = []
   let after = 0
   for (let i = 0; i < 4; i++) {
     const answer = await run.call(part, operation, { query: { after: String(after), limit: '5' } })
     const { data, next_after: next, has_more: more } = answer.body ?? {}
     if (answer.status !== 200 || !Array.isArray(data)) return
-    const find = (check: string, expected: string, came: string): void =>
-      run.findings.add(operation.id, part, { check, expected, came }, answer)
+    const find = (check: string, expected: string, actual: string): void =>
+      run.findings.add(operation.id, part, { check, expected, actual }, answer)
     if (data.length > 5) find('page-length', 'at most 5 items for limit 5', String(data.length))
     if (more === true && data.length < 5)
-      find('page-length', '5 items where there are more', String(data.length))
+      find('page-length', '5 items when has_more is true', String(data.length))
     const numbers = data.map(({ sequence }: Json) => sequence)
     if (numbers.some((number: number, j: number) => number <= (numbers[j - 1] ?? after)))
       find('order', `ascending numbers after ${after}`, numbers.join(', '))
     const twice = data.find(({ id }: Json) => seen.some((other) => other.id === id))
-    if (twice !== undefined) find('page-twice', 'each item once', twice.id)
+    if (twice !== undefined) find('page-duplicate', 'each item once', twice.id)
     if (data.length > 0 && next !== numbers.at(-1))
       find('pagination', `next_after ${numbers.at(-1)}, the last number`, String(next))
     seen.push(...data)

@@ -1,17 +1,17 @@
-// Single mistakes: for each constraint of a schema a value that breaks this one, made from a value that keeps them all.
+// Mutations of a valid value that each break one constraint of its schema.
 import { schemaOf, type Json } from './document.ts'
 
-export interface Break {
-  /** Where the mistake is, as the problems of an error name it: `items[0].quantity`. */
+export interface Mutation {
+  /** The broken field in the notation of API errors: `items[0].quantity`. */
   field: string
   keyword: string
   value: Json
 }
 
-/** Of the value as a whole and of all that is in it. Those that happen to break nothing are for the caller to leave out. */
-export function breaksOf(document: Json, node: Json, value: Json, name = ''): Break[] {
+/** Mutates the value and everything in it. A mutation may still be valid; the caller must validate it. */
+export function mutationsOf(document: Json, node: Json, value: Json, name = ''): Mutation[] {
   const schema = schemaOf(document, node)
-  const own = ownBreaks(schema, value).map(({ keyword, value: broken }) => ({
+  const own = valueMutations(schema, value).map(({ keyword, value: broken }) => ({
     field: name,
     keyword,
     value: broken,
@@ -19,7 +19,7 @@ export function breaksOf(document: Json, node: Json, value: Json, name = ''): Br
   if (Array.isArray(value) && schema.items !== undefined && value.length > 0) {
     return [
       ...own,
-      ...breaksOf(document, schema.items, value[0], `${name}[0]`).map((each) => ({
+      ...mutationsOf(document, schema.items, value[0], `${name}[0]`).map((each) => ({
         ...each,
         value: [each.value, ...value.slice(1)],
       })),
@@ -33,19 +33,19 @@ export function breaksOf(document: Json, node: Json, value: Json, name = ''): Br
       (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined)
     return known === undefined
       ? []
-      : breaksOf(document, known, item, within(name, property)).map((each) => ({
+      : mutationsOf(document, known, item, within(name, property)).map((each) => ({
           ...each,
           value: { ...value, [property]: each.value },
         }))
   })
-  return [...own, ...objectBreaks(schema, value, name), ...inside]
+  return [...own, ...objectMutations(schema, value, name), ...inside]
 }
 
 function within(name: string, property: string): string {
   return name === '' ? property : `${name}.${property}`
 }
 
-function objectBreaks(schema: Json, value: Json, name: string): Break[] {
+function objectMutations(schema: Json, value: Json, name: string): Mutation[] {
   const missing = (schema.required ?? []).map((property: string) => {
     const { [property]: _left, ...rest } = value
     return { field: within(name, property), keyword: 'required', value: rest }
@@ -85,7 +85,7 @@ function objectBreaks(schema: Json, value: Json, name: string): Break[] {
   return [...missing, ...unknown, ...many, ...names]
 }
 
-function ownBreaks(schema: Json, value: Json): Array<{ keyword: string; value: Json }> {
+function valueMutations(schema: Json, value: Json): Array<{ keyword: string; value: Json }> {
   const types = [schema.type].flat()
   const broken: Array<{ keyword: string; value: Json }> = []
   const add = (keyword: string, other: Json): void => {
@@ -131,7 +131,7 @@ function ownBreaks(schema: Json, value: Json): Array<{ keyword: string; value: J
   return broken
 }
 
-/** One too many; distinct, where the items can be told from numbers. */
+/** One item more than `maxItems`; distinct if the items are free text. */
 function many({ maxItems, items }: Json, value: Json[]): Json[] {
   const [first = 'x'] = value
   return Array.from({ length: maxItems + 1 }, (_, i) =>

@@ -1,4 +1,4 @@
-// What a run is told: which server, with whose key, and how much of the contract it looks at.
+// The options of a run: the server, the keys and the operations to test.
 import type { Json, Operation } from './document.ts'
 
 export interface RunOptions {
@@ -7,12 +7,12 @@ export interface RunOptions {
   key: string
   secondKey: string | null
   seed: number
-  /** How many requests with made-up values an operation gets. */
+  /** Generated valid requests per operation. */
   runs: number
   readOnly: boolean
-  /** Which operations are looked at; others are only used to make what these need. */
-  wanted(operation: Operation): boolean
-  /** Milliseconds after which nothing new is begun. */
+  /** The operations under test. Other operations are called only to create what these need. */
+  selected(operation: Operation): boolean
+  /** Milliseconds after which no new check starts. */
   time: number
   onProgress(part: string, done: number, of: number, findings: number): void
 }

@@ -1,12 +1,12 @@
-// Goes through the pages of a list and holds each against the others: none too long, nothing twice, one total, and links that lead on.
+// Reads the pages of a list and checks page length, duplicates, totals and links.
 import type { Json, Operation } from './document.ts'
-import type { Run } from './cli.ts'
+import type { Run } from './run-context.ts'
 import type { Answer } from './sender.ts'
 
 export interface PagesRead {
   items: Json[]
   total: number
-  /** Whether it went to the end. */
+  /** Whether all pages were read. */
   whole: boolean
   last: Answer
 }
@@ -15,24 +15,23 @@ export interface PageOptions {
   path: Record<string, string>
   query?: Record<string, string>
   limit?: number
-  /** How many pages at most. */
-  most: number
-  /** Goes no further than to the page that has this. */
+  maxPages: number
+  /** Stops at the page with this id. */
   until?: string
   key?: string | null
 }
 
-/** null where the list cannot be read, or changes while it is. */
-export async function pageThrough(
+/** null if the list cannot be read or changes in between. */
+export async function readPages(
   run: Run,
   part: string,
   operation: Operation,
-  { path, query = {}, limit = 100, most, until, key }: PageOptions,
+  { path, query = {}, limit = 100, maxPages, until, key }: PageOptions,
 ): Promise<PagesRead | null> {
   const items: Json[] = []
   const answers: Answer[] = []
   let total = 0
-  for (let page = 1; page <= most; page++) {
+  for (let page = 1; page <= maxPages; page++) {
     const answer = await run.call(
       part,
       operation,
@@ -56,47 +55,47 @@ export async function pageThrough(
   const last = answers.at(-1)!
   const whole = answers.length >= Math.ceil(total / limit)
   for (const [i, answer] of answers.entries())
-    holdPage(run, part, operation, answer, { page: i + 1, limit, total })
+    checkPage(run, part, operation, answer, { page: i + 1, limit, total })
   const ids = items.map(({ id }) => id)
   const twice = ids.find((id, i) => ids.indexOf(id) !== i)
-  if (twice !== undefined && !(await moved(run, operation, { path, query, key }, total)))
+  if (twice !== undefined && !(await changedMeanwhile(run, operation, { path, query, key }, total)))
     run.findings.add(
       operation.id,
       part,
-      { check: 'page-twice', expected: 'each item once over all pages', came: `${twice} twice` },
+      { check: 'page-duplicate', expected: 'each item once over all pages', actual: `${twice} twice` },
       last,
     )
   if (
     whole &&
     twice === undefined &&
     ids.length !== total &&
-    !(await moved(run, operation, { path, query, key }, total))
+    !(await changedMeanwhile(run, operation, { path, query, key }, total))
   )
     run.findings.add(
       operation.id,
       part,
       {
         check: 'page-total',
-        expected: `as many items as the total says: ${total}`,
-        came: String(ids.length),
+        expected: `as many items as the total: ${total}`,
+        actual: String(ids.length),
       },
       last,
     )
   return { items, total, whole, last }
 }
 
-/** Whether somebody else has changed the list meanwhile. */
-async function moved(
+/** Whether the list's total has changed in between. */
+async function changedMeanwhile(
   run: Run,
   operation: Operation,
   { path, query, key }: Pick<PageOptions, 'path' | 'query' | 'key'>,
   total: number,
 ): Promise<boolean> {
-  const { answer } = await run.ask(operation, { path, query: { ...query, limit: '1' } }, key)
+  const { answer } = await run.exchange(operation, { path, query: { ...query, limit: '1' } }, key)
   return answer.body?.pagination?.total !== total
 }
 
-function holdPage(
+function checkPage(
   run: Run,
   part: string,
   operation: Operation,
@@ -105,10 +104,10 @@ function holdPage(
 ): void {
   const { pagination, data } = answer.body
   const pages = Math.ceil(total / limit)
-  const find = (check: string, expected: string, came: string): void =>
-    run.findings.add(operation.id, part, { check, expected, came }, answer)
+  const find = (check: string, expected: string, actual: string): void =>
+    run.findings.add(operation.id, part, { check, expected, actual }, answer)
   if (pagination.page !== page || pagination.limit !== limit)
-    find('pagination', `page ${page} and limit ${limit}, as asked`, JSON.stringify(pagination))
+    find('pagination', `page ${page} and limit ${limit}, as requested`, JSON.stringify(pagination))
   if (pagination.total_pages !== pages)
     find(
       'pagination',
@@ -120,25 +119,25 @@ function holdPage(
     find('page-length', `${length} items on page ${page} of ${pages}`, String(data.length))
   const links = linksOf(answer.headers.get('link'))
   if (links.size === 0) return
-  for (const [relation, wanted] of [
+  for (const [relation, selected] of [
     ['next', page < pages ? page + 1 : null],
     ['prev', page > 1 ? page - 1 : null],
   ] as const) {
     const target = links.get(relation)
     const number =
       target === undefined ? null : Number(new URL(target, answer.url).searchParams.get('page') ?? 1)
-    if (number !== wanted && page <= pages)
+    if (number !== selected && page <= pages)
       find(
         'link',
-        wanted === null
+        selected === null
           ? `no link to a ${relation} page on page ${page} of ${pages}`
-          : `a link to the ${relation} page, ${wanted}`,
+          : `a link to the ${relation} page, ${selected}`,
         String(answer.headers.get('link')),
       )
   }
 }
 
-/** The addresses by relation (RFC 8288). */
+/** The URLs by relation (RFC 8288). */
 function linksOf(header: string | null): Map<string, string> {
   return new Map(
     [...(header ?? '').matchAll(/<([^>]*)>\s*;\s*rel="?([a-z]+)"?/g)].map(([, address, relation]) => [

@@ -1,4 +1,4 @@
-// Tells how far a run is: one line that is written again on a terminal, else one line for each part.
+// Shows the progress of a run: one line that is rewritten on a terminal, else one line per part.
 import type { WriteStream } from 'node:tty'
 
 export interface Progress {
@@ -7,18 +7,18 @@ export interface Progress {
 }
 
 const titles: Record<string, string> = {
-  access: 'who may',
-  lives: 'lives of resources',
+  access: 'authentication and scopes',
+  crud: 'CRUD lifecycles',
   lists: 'lists',
-  refusals: 'requests with a mistake',
-  values: 'made-up values',
+  invalid: 'invalid requests',
+  valid: 'valid requests',
 }
 
 export function createProgress(out: Pick<WriteStream, 'write' | 'isTTY'>): Progress {
   let last = ''
   return {
     show(part, done, of, findings) {
-      const found = findings === 0 ? '' : `, ${findings} found`
+      const found = findings === 0 ? '' : `, ${findings} ${findings === 1 ? 'finding' : 'findings'}`
       if (out.isTTY) out.write(`\r\x1b[K${titles[part] ?? part} ${done}/${of}${found}`)
       else if (part !== last) out.write(`${titles[part] ?? part}…\n`)
       last = part

@@ -1,39 +1,39 @@
-// Requests that keep the contract: values for everything that an operation takes, and resources for its path.
+// Generates valid requests: values for the parameters and the body, and resources for the path.
 import fc from 'fast-check'
 import { kindOf, pathNames, schemaOf, type Json, type Operation } from './document.ts'
-import { digests, headerValues, meaning } from './exceptions.ts'
-import { maySucceed, type Run } from './cli.ts'
-import type { Answer, Parts } from './sender.ts'
-import { matching, valuesOf } from './values.ts'
-import { kindsOf, type Known } from './resource-pool.ts'
+import { digestHeaders, headerValues, semanticHeaders } from './exceptions.ts'
+import { maySucceed, type Run } from './run-context.ts'
+import type { Answer, RequestParts } from './sender.ts'
+import { matchingPattern, valuesOf } from './values.ts'
+import { idKinds, type KnownResource } from './resource-pool.ts'
 
-/** Query, header fields and body, without the path. `least`: only what is required. */
-export function partsOf(
+/** Query, header fields and body. `minimal`: only what is required. */
+export function requestParts(
   run: Run,
   operation: Operation,
-  { least = false, type }: { least?: boolean; type?: string } = {},
-): fc.Arbitrary<Omit<Parts, 'path'>> {
-  const { document, world } = run
+  { minimal = false, type }: { minimal?: boolean; type?: string } = {},
+): fc.Arbitrary<Omit<RequestParts, 'path'>> {
+  const { document, pool } = run
   const values = (where: 'query' | 'header'): fc.Arbitrary<Record<string, string>> => {
     const own = operation.parameters.filter(
       (each) =>
         each.in === where &&
         !(
           where === 'header' &&
-          (meaning.has(each.name.toLowerCase()) || digests.has(each.name.toLowerCase()))
+          (semanticHeaders.has(each.name.toLowerCase()) || digestHeaders.has(each.name.toLowerCase()))
         ),
     )
     const taken = own
-      .filter(({ required }) => required || !least)
+      .filter(({ required }) => required || !minimal)
       .map(({ name, schema }): [string, fc.Arbitrary<Json> | null] => [
         name,
         headerValues[name.toLowerCase()] ??
           (where === 'header' && isFreeText(schema)
-            ? matching('^[a-z0-9]{1,20}$')
-            : valuesOf(document, schema, world)),
+            ? matchingPattern('^[a-z0-9]{1,20}$')
+            : valuesOf(document, schema, pool)),
       ])
       .filter((each): each is [string, fc.Arbitrary<Json>] => each[1] !== null)
-    // A protocol's version is sent, whether it is required or not.
+    // The protocol version is always sent.
     const always = own
       .filter(({ required, name }) => required || name.toLowerCase() === 'tus-resumable')
       .map(({ name }) => name)
@@ -54,13 +54,13 @@ export function partsOf(
   }
   return fc
     .record(
-      { query: values('query'), headers: values('header'), body: bodies(run, operation, least, type) },
+      { query: values('query'), headers: values('header'), body: bodies(run, operation, minimal, type) },
       { noNullPrototype: true },
     )
     .map(({ query, headers, body }) => ({ query, headers, ...body }))
 }
 
-/** Header fields hold ASCII alone. */
+/** Free text in a header field is limited to ASCII. */
 function isFreeText({ type, pattern, enum: values, format }: Json): boolean {
   return (
     [type].flat().includes('string') && pattern === undefined && values === undefined && format === undefined
@@ -70,27 +70,27 @@ function isFreeText({ type, pattern, enum: values, format }: Json): boolean {
 function bodies(
   run: Run,
   operation: Operation,
-  least: boolean,
-  wanted?: string,
+  minimal: boolean,
+  selected?: string,
 ): fc.Arbitrary<{ body?: Json; type?: string }> {
-  if (operation.body === null || (least && !operation.body.required)) return fc.constant({})
-  const media = operation.body.media.filter(({ type }) => wanted === undefined || type === wanted)
+  if (operation.body === null || (minimal && !operation.body.required)) return fc.constant({})
+  const media = operation.body.media.filter(({ type }) => selected === undefined || type === selected)
   return fc.oneof(
     ...media.map(({ type, schema, pointer }) => {
-      const value = valuesOf(run.document, schema, run.world)
+      const value = valuesOf(run.document, schema, run.pool)
       if (value === null) return fc.constant({})
-      const kept =
+      const matched =
         schema.format === 'binary' || containsBytes(run.document, schema)
           ? value
           : value.filter((each) => run.validation.asked(pointer, each).length === 0)
       const examples: Json[] = (schema.examples ?? []).filter(
         (example: Json) => !typedId.test(JSON.stringify(example)),
       )
-      if (least) return kept.map((each) => ({ body: leastOf(schema, each), type }))
-      // What is not required is often in the way of what the rest is about.
+      if (minimal) return matched.map((each) => ({ body: minimalBody(schema, each), type }))
+      // Optional properties often cause an early error; minimal bodies reach the rest of the handler.
       const mixed = fc.oneof(
-        { arbitrary: kept, weight: 3 },
-        { arbitrary: kept.map((each) => leastOf(schema, each)), weight: 1 },
+        { arbitrary: matched, weight: 3 },
+        { arbitrary: matched.map((each) => minimalBody(schema, each)), weight: 1 },
         ...examples.map((example) => ({ arbitrary: fc.constant(example), weight: 1 })),
       )
       return mixed.map((body) => ({ body, type }))
@@ -98,11 +98,11 @@ function bodies(
   )
 }
 
-/** An example that names a resource names none that there is. */
+/** An id in an example refers to no existing resource. */
 const typedId = /"[a-z]+_[0-7][0-9a-z]{25}"/
 
-/** Only the required properties, or all where the schema has it that some of them are needed. */
-function leastOf({ required = [], oneOf, anyOf, properties = {} }: Json, value: Json): Json {
+/** Only the required properties, including those that a `oneOf` or `anyOf` requires. */
+function minimalBody({ required = [], oneOf, anyOf, properties = {} }: Json, value: Json): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value.bytes))
     return value
   const needed = new Set([
@@ -125,47 +125,47 @@ function containsBytes(document: Json, schema: Json): boolean {
   )
 }
 
-/** One request, made anew from the seed at each call of a run that goes the same way. */
-export function sampled<Value>(run: Run, arbitrary: fc.Arbitrary<Value>): Value {
-  return fc.sample(arbitrary, { numRuns: 1, seed: run.draw() })[0]
+/** One generated value. The same seed and course of a run give the same value. */
+export function sample<Value>(run: Run, arbitrary: fc.Arbitrary<Value>): Value {
+  return fc.sample(arbitrary, { numRuns: 1, seed: run.nextSeed() })[0]
 }
 
 /**
- * Values of the operation's path. With `fresh`, of something made for this; without, of what the run has made, or only seen where it is only read.
- * null where there is nothing.
+ * Values for the operation's path parameters. `fresh` creates a new resource; otherwise the run's own
+ * resources are used, and for a GET any known resource. null if there is none.
  */
-export async function pathOf(
+export async function pathParameters(
   run: Run,
   operation: Operation,
   { fresh = false, depth = 0 }: { fresh?: boolean; depth?: number } = {},
 ): Promise<Record<string, string> | null> {
   const names = pathNames(operation.path)
   if (names.length === 0) return {}
-  const kinds = kindsOf(operation)
+  const kinds = idKinds(operation)
   const last = names.findLast((name) => kinds[name] !== undefined)
-  const addressed = run.world.addressed(operation)
+  const linkedPaths = run.pool.linkedPaths(operation)
   if (last === undefined || Object.keys(kinds).length < names.length)
-    return addressed.length === 0 ? null : addressed[0]
+    return linkedPaths.length === 0 ? null : linkedPaths[0]
   const reads = operation.method === 'GET'
   const parents = Object.values(kinds).filter((kind) => kind !== kinds[last])
-  const fits = (known: Known): boolean => parents.every((kind) => known.under[kind] !== undefined)
-  let found = fresh ? undefined : run.world.known(kinds[last], !reads).find(fits)
+  const fits = (known: KnownResource): boolean => parents.every((kind) => known.parents[kind] !== undefined)
+  let found = fresh ? undefined : run.pool.list(kinds[last], !reads).find(fits)
   if (found === undefined && !run.options.readOnly && depth < 4)
     found = (await make(run, kinds[last], depth + 1)) ?? undefined
-  found = found !== undefined && fits(found) ? found : run.world.known(kinds[last], !reads).find(fits)
+  found = found !== undefined && fits(found) ? found : run.pool.list(kinds[last], !reads).find(fits)
   if (found === undefined) return null
   return Object.fromEntries(
-    names.map((name) => [name, kinds[name] === found.kind ? found.id : found.under[kinds[name]]]),
+    names.map((name) => [name, kinds[name] === found.kind ? found.id : found.parents[kinds[name]]]),
   )
 }
 
-/** The operations that answer a POST with a new resource of the kind, those that do nothing else first. */
-export function makersOf(run: Run, kind: string): Operation[] {
+/** The POST operations that return a new resource of the kind, the most specific ones first. */
+export function createOperations(run: Run, kind: string): Operation[] {
   const made = run.operations.filter(
     (operation) =>
       operation.method === 'POST' &&
       maySucceed(run, operation) &&
-      !Object.values(kindsOf(operation)).includes(kind) &&
+      !Object.values(idKinds(operation)).includes(kind) &&
       [...operation.responses].some(
         ([status, { media }]) =>
           status < 300 &&
@@ -189,33 +189,34 @@ export function makersOf(run: Run, kind: string): Operation[] {
   )
 }
 
-/** Makes one, with whatever it needs. null where no try succeeds. */
-export async function make(run: Run, kind: string, depth = 0): Promise<Known | null> {
-  const made = await makeWith(run, kind, {}, depth)
+/** Creates a resource and everything it needs. null if no attempt succeeds. */
+export async function make(run: Run, kind: string, depth = 0): Promise<KnownResource | null> {
+  const made = await createWith(run, kind, {}, depth)
   return made === null
     ? null
-    : (run.world.known(kind, true).find(({ id }) => id === made.answer.body.id) ?? null)
+    : (run.pool.list(kind, true).find(({ id }) => id === made.answer.body.id) ?? null)
 }
 
-/** The same, with these properties in its body, and what was asked and answered. */
-export async function makeWith(
+/** Creates a resource with the given parts of the request; returns the operation and its response. */
+export async function createWith(
   run: Run,
   kind: string,
   given: { body?: Json; path?: Record<string, string>; part?: string; headers?: Record<string, string> },
   depth = 0,
 ): Promise<{ answer: Answer; operation: Operation } | null> {
-  for (const operation of makersOf(run, kind)) {
+  for (const operation of createOperations(run, kind)) {
     let last = 0
     for (let attempt = 0; attempt < 8; attempt++) {
       const missing = last >= 400
-      await makeNeeded(run, operation, missing && attempt < 5, depth)
+      await createDependencies(run, operation, missing && attempt < 5, depth)
       const path =
-        given.path ?? (await pathOf(run, operation, { depth, fresh: missing && attempt > 3 && depth < 2 }))
+        given.path ??
+        (await pathParameters(run, operation, { depth, fresh: missing && attempt > 3 && depth < 2 }))
       if (path === null) break
-      const parts = sampled(run, partsOf(run, operation, { least: attempt % 2 === 1 }))
+      const parts = sample(run, requestParts(run, operation, { minimal: attempt % 2 === 1 }))
       const body =
         parts.body !== undefined && given.body !== undefined ? { ...parts.body, ...given.body } : parts.body
-      const answer = await run.call(given.part ?? 'making', operation, {
+      const answer = await run.call(given.part ?? 'setup', operation, {
         ...parts,
         body,
         path,
@@ -234,26 +235,26 @@ export async function makeWith(
   return null
 }
 
-/** So many of a kind are made to be named, and no more. */
-const most = 30
+/** The run creates at most this many resources of a kind to reference them. */
+const maxReferenced = 30
 
-/** Makes what the body names, where there is none yet, or another where it may have to be one that was not used before. */
-export async function makeNeeded(
+/** Creates the resources that the body references if there are none; with `always`, new ones in any case. */
+export async function createDependencies(
   run: Run,
   operation: Operation,
-  anew: boolean,
+  always: boolean,
   depth: number,
 ): Promise<void> {
   if (depth > 3) return
   for (const kind of bodyKinds(run, operation))
     if (
-      makersOf(run, kind).length > 0 &&
-      ((anew && run.world.known(kind, true).length < most) || run.world.ids(kind).length === 0)
+      createOperations(run, kind).length > 0 &&
+      ((always && run.pool.list(kind, true).length < maxReferenced) || run.pool.ids(kind).length === 0)
     )
       await make(run, kind, depth + 1)
 }
 
-/** The kinds of ids in the operation's body, as deep as objects and lists in it. */
+/** The kinds of ids in the operation's body, including nested objects and lists. */
 function bodyKinds(run: Run, operation: Operation): string[] {
   const kinds = new Set<string>()
   const look = (node: Json, depth: number): void => {

@@ -1,45 +1,46 @@
-// The resources that the run knows: learned from every answer, made when one is wanted, and only changed where the run itself has made them.
+// The resources that the run knows. Every response adds to them.
+// The run changes only resources that it created.
 import { patternOf } from '../../infra/validation/path-template.ts'
 import { type Json, type Operation, kindOf, pathNames, schemaOf, successOf } from './document.ts'
 import type { Answer } from './sender.ts'
 
-export interface Known {
+export interface KnownResource {
   kind: string
   id: string
-  /** The ids, by kind, of what it is in, as the path said under which it was seen. */
-  under: Record<string, string>
-  /** Whether the run made it. */
-  own: boolean
-  gone: boolean
+  /** The ids of the resources that contain it, by kind, from the path of the response. */
+  parents: Record<string, string>
+  /** Whether the run created it. */
+  created: boolean
+  deleted: boolean
 }
 
-export interface World {
+export interface ResourcePool {
   document: Json
   operations: Operation[]
-  all: Known[]
-  /** Learns from an answer what there is. */
-  learn(answer: Answer): void
-  /** What may be named: of what the run has made, or, where it makes none of that kind, what it has seen. */
+  all: KnownResource[]
+  /** Adds the resources in the response. */
+  record(answer: Answer): void
+  /** Ids for references: the run's own resources or, if it cannot create that kind, any known ones. */
   ids(kind: string): string[]
-  /** What was made or seen last first; those that are gone are left out. */
-  known(kind: string, own?: boolean): Known[]
-  /** The ids of what has no typed ones, by the name that it has in a body: of `/ai/models`, `model`. */
+  /** Newest first, without deleted ones. */
+  list(kind: string, own?: boolean): KnownResource[]
+  /** Ids without a typed prefix, by the singular of their collection: `model` for `/ai/models`. */
   named(name: string): string[]
-  /** The values of a path that were seen as an address in an answer, such as a link to download. */
-  addressed(operation: Operation): Array<Record<string, string>>
+  /** Path parameters from URLs in responses, such as download links. */
+  linkedPaths(operation: Operation): Array<Record<string, string>>
 }
 
-export function createWorld(document: Json, operations: Operation[]): World {
-  const found = new Map<string, Known>()
+export function createResourcePool(document: Json, operations: Operation[]): ResourcePool {
+  const found = new Map<string, KnownResource>()
   const names = new Map<string, Set<string>>()
   const addresses = new Map<string, Array<Record<string, string>>>()
-  const makers = new Set(
+  const creators = new Set(
     operations
       .filter((operation) => operation.method === 'POST')
       .map((operation) => successOf(operation)?.media.schema)
       .map((schema) => kindOf(schemaOf(document, schema?.properties?.id))),
   )
-  const kinds = new Map(operations.map((operation) => [operation.id, kindsOf(operation)]))
+  const kinds = new Map(operations.map((operation) => [operation.id, idKinds(operation)]))
   const templates = operations
     .filter(({ method, path }) => method === 'GET' && path.includes('{'))
     .map((operation) => ({
@@ -48,35 +49,35 @@ export function createWorld(document: Json, operations: Operation[]): World {
       pattern: patternOf(operation.path),
     }))
 
-  const note = (kind: string, id: string, under: Record<string, string>, own: boolean): void => {
+  const note = (kind: string, id: string, parents: Record<string, string>, created: boolean): void => {
     const known = found.get(id)
-    if (known === undefined) found.set(id, { kind, id, under, own, gone: false })
-    else if (Object.keys(known.under).length < Object.keys(under).length) known.under = under
+    if (known === undefined) found.set(id, { kind, id, parents, created, deleted: false })
+    else if (Object.keys(known.parents).length < Object.keys(parents).length) known.parents = parents
   }
 
   const walk = (schema: Json, value: Json, answer: Answer, top: boolean): void => {
     const full = schemaOf(document, schema)
     if (typeof value === 'string') {
       const kind = kindOf(full)
-      if (kind !== null) note(kind, value, {}, answer.operation.method === 'POST' && !makers.has(kind))
+      if (kind !== null) note(kind, value, {}, answer.operation.method === 'POST' && !creators.has(kind))
       else address(value)
     } else if (Array.isArray(value)) {
       for (const item of value) walk(full.items ?? {}, item, answer, false)
     } else if (typeof value === 'object' && value !== null) {
       const own = kindOf(schemaOf(document, full.properties?.id))
-      // What is listed is as much in the path as what was asked for by its id.
+      // Items without typed ids are known by the name of their collection.
       if (own === null && typeof value.id === 'string' && answer.operation.path.endsWith('s')) {
         const name = answer.operation.path.split('/').at(-1)!.slice(0, -1)
         names.set(name, (names.get(name) ?? new Set()).add(value.id))
       }
       if (own !== null && typeof value.id === 'string')
-        note(own, value.id, underOf(answer, own), top && answer.operation.method === 'POST')
+        note(own, value.id, parentsOf(answer, own), top && answer.operation.method === 'POST')
       for (const [name, item] of Object.entries(value))
         if (full.properties?.[name] !== undefined) walk(full.properties[name], item, answer, false)
     }
   }
 
-  const underOf = ({ operation, parts }: Answer, kind: string): Record<string, string> =>
+  const parentsOf = ({ operation, parts }: Answer, kind: string): Record<string, string> =>
     Object.fromEntries(
       Object.entries(kinds.get(operation.id)!)
         .filter(([, each]) => each !== kind)
@@ -101,31 +102,33 @@ export function createWorld(document: Json, operations: Operation[]): World {
     get all() {
       return [...found.values()]
     },
-    learn(answer) {
+    record(answer) {
       if (answer.status >= 300) return
       if (answer.method === 'DELETE')
         for (const id of Object.values(answer.parts.path).slice(-1))
-          if (found.has(id)) found.get(id)!.gone = true
+          if (found.has(id)) found.get(id)!.deleted = true
       if (answer.body === undefined) return
       const media = answer.operation.responses
         .get(answer.status)
         ?.media.find(({ type }) => type === 'application/json')
       if (media !== undefined) walk(media.schema, answer.body, answer, true)
     },
-    known: (kind, own = false) =>
-      [...found.values()].filter((each) => each.kind === kind && !each.gone && (!own || each.own)).reverse(),
+    list: (kind, own = false) =>
+      [...found.values()]
+        .filter((each) => each.kind === kind && !each.deleted && (!own || each.created))
+        .reverse(),
     ids(kind) {
-      return this.known(kind, makers.has(kind))
+      return this.list(kind, creators.has(kind))
         .slice(0, 6)
         .map(({ id }) => id)
     },
     named: (name) => [...(names.get(name) ?? [])].slice(0, 3),
-    addressed: (operation) => (addresses.get(operation.id) ?? []).slice(-5).reverse(),
+    linkedPaths: (operation) => (addresses.get(operation.id) ?? []).slice(-5).reverse(),
   }
 }
 
-/** By the name of a path's parameter, the kind of id that it takes. */
-export function kindsOf({ path, parameters }: Operation): Record<string, string> {
+/** The kind of id of each path parameter, by the parameter's name. */
+export function idKinds({ path, parameters }: Operation): Record<string, string> {
   return Object.fromEntries(
     pathNames(path).flatMap((name) => {
       const kind = kindOf(parameters.find((each) => each.in === 'path' && each.name === name)?.schema)
@@ -134,11 +137,11 @@ export function kindsOf({ path, parameters }: Operation): Record<string, string>
   )
 }
 
-/** The path to a known resource; null where it is not known what it is in. */
-export function itemPath(operation: Operation, known: Known): Record<string, string> | null {
-  const entries = Object.entries(kindsOf(operation)).map(([name, kind]) => [
+/** The path parameters of a known resource; null if its parents are unknown. */
+export function itemPath(operation: Operation, known: KnownResource): Record<string, string> | null {
+  const entries = Object.entries(idKinds(operation)).map(([name, kind]) => [
     name,
-    kind === known.kind ? known.id : known.under[kind],
+    kind === known.kind ? known.id : known.parents[kind],
   ])
   return entries.some(([, id]) => id === undefined) ? null : Object.fromEntries(entries)
 }

@@ -1,7 +1,7 @@
-// Which operations are about the same resource: told from their paths and the typed ids of what they answer.
+// Groups the operations by resource, from their paths and the typed ids in their responses.
 import { kindOf, schemaOf, successOf, type Json, type Operation } from './document.ts'
-import type { Run } from './cli.ts'
-import { kindsOf } from './resource-pool.ts'
+import type { Run } from './run-context.ts'
+import { idKinds } from './resource-pool.ts'
 
 export interface Resource {
   kind: string
@@ -11,14 +11,14 @@ export interface Resource {
   lists: Operation[]
 }
 
-/** Of every kind of id that some operation reads one of. */
+/** One resource for every kind of id that an operation reads. */
 export function resourcesOf({ operations, document }: Pick<Run, 'operations' | 'document'>): Resource[] {
   const reads = operations.filter(
     (operation) =>
       operation.method === 'GET' &&
       operation.path.endsWith('}') &&
       itemKind(document, operation) !== null &&
-      Object.values(kindsOf(operation)).at(-1) === itemKind(document, operation),
+      Object.values(idKinds(operation)).at(-1) === itemKind(document, operation),
   )
   return reads.map((read) => {
     const kind = itemKind(document, read)!
@@ -29,7 +29,7 @@ export function resourcesOf({ operations, document }: Pick<Run, 'operations' | '
       read,
       update: same('PUT', 'PATCH'),
       remove: same('DELETE'),
-      lists: operations.filter((operation) => listedKind(document, operation) === kind),
+      lists: operations.filter((operation) => listItemKind(document, operation) === kind),
     }
   })
 }
@@ -38,8 +38,8 @@ function itemKind(document: Json, operation: Operation): string | null {
   return kindOf(schemaOf(document, successOf(operation)?.media.schema.properties?.id))
 }
 
-/** The kind of id of what a paged list has in its `data`; null where the operation is none. */
-export function listedKind(document: Json, operation: Operation): string | null {
+/** The kind of id of the items in a paged list's `data`; null if the operation is not a paged list. */
+export function listItemKind(document: Json, operation: Operation): string | null {
   if (!isPaged(operation)) return null
   return kindOf(schemaOf(document, itemSchema(document, operation).properties?.id))
 }

@@ -1,68 +1,68 @@
-// The whole of a run: its parts in their order, and what came of them.
-import { holdAccess } from './access.ts'
+// Runs all parts of the contract tests in order and returns the outcome.
+import { checkAccess } from './access.ts'
 import { cleanUp } from './cleanup.ts'
-import { refusedOnly } from './exceptions.ts'
-import { readLists } from './lists.ts'
-import { followLives } from './crud-lifecycle.ts'
-import { breakRequests } from './invalid-requests.ts'
+import { neverSucceeds } from './exceptions.ts'
+import { checkLists } from './lists.ts'
+import { runCrudLifecycles } from './crud-lifecycle.ts'
+import { sendInvalidRequests } from './invalid-requests.ts'
 import type { RunOptions } from './options.ts'
-import { tryValues } from './valid-requests.ts'
+import { sendValidRequests } from './valid-requests.ts'
 import { isPaged } from './resources.ts'
-import { begin, type Run } from './cli.ts'
+import { createRun, type Run } from './run-context.ts'
 
-export interface Outcome extends Pick<Run, 'findings' | 'matrix' | 'operations' | 'wanted'> {
+export interface Outcome extends Pick<Run, 'findings' | 'matrix' | 'operations' | 'selected'> {
   requests: number
   seconds: number
   seed: number
-  /** Whether the time was over before all was done. */
-  cut: boolean
-  /** What could not be removed again, by kind. */
-  left: Record<string, number>
-  /** Why operations were never answered with a success, where that is known. */
+  /** Whether the time ran out before all checks were done. */
+  timedOut: boolean
+  /** The number of resources that the cleanup could not delete, by kind. */
+  leftovers: Record<string, number>
+  /** Remarks about the run, such as operations that never succeeded. */
   notes: string[]
 }
 
-/** Throws Unreachable, or UsageError of people.ts where the key is not taken. */
+/** Throws ServerUnreachable, and UsageError if the server rejects the key. */
 export async function runContract(options: RunOptions): Promise<Outcome> {
   const started = Date.now()
-  const run = await begin(options, started)
+  const run = await createRun(options, started)
   const steps: Array<
     [part: string, work: (run: Run, tick: (done: number, of: number) => void) => Promise<void>]
   > = [
-    ['access', holdAccess],
-    ['lives', followLives],
-    ['lists', readLists],
-    ['refusals', breakRequests],
-    ['values', tryValues],
+    ['access', checkAccess],
+    ['crud', runCrudLifecycles],
+    ['lists', checkLists],
+    ['invalid', sendInvalidRequests],
+    ['valid', sendValidRequests],
   ]
-  // What there is already, to be read and named.
+  // Records the resources that exist already, so that the checks can read and reference them.
   for (const operation of run.operations.filter(isPaged))
     if (!operation.path.includes('{')) await run.call('lists', operation, {})
-  let left: Record<string, number> = {}
+  let leftovers: Record<string, number> = {}
   try {
     for (const [part, work] of steps)
       await work(run, (done, of) => options.onProgress(part, done, of, run.findings.all.length))
   } finally {
-    left = await cleanUp(run)
+    leftovers = await cleanUp(run)
   }
-  const { findings, matrix, operations, wanted, sender } = run
+  const { findings, matrix, operations, selected, sender } = run
   return {
     findings,
     matrix,
     operations,
-    wanted,
+    selected,
     requests: sender.counts.requests,
     seconds: (Date.now() - started) / 1000,
     seed: options.seed,
-    cut: run.over(),
-    left,
+    timedOut: run.isTimeUp(),
+    leftovers,
     notes: notesOf(run),
   }
 }
 
 function notesOf(run: Run): string[] {
   const { waits, waited } = run.sender.counts
-  const unreached = run.wanted
+  const unreached = run.selected
     .filter(
       (operation) =>
         ![...operation.responses.keys()].some(
@@ -71,12 +71,14 @@ function notesOf(run: Run): string[] {
     )
     .map(
       ({ id }) =>
-        `${id} was never answered with a success${refusedOnly.has(id) ? ": it changes what is everybody's, or wants what only another system makes" : ''}`,
+        `${id} never succeeded` +
+        (neverSucceeds.has(id) ? ': it changes global state or needs input from another system' : ''),
     )
   return waits === 0
     ? unreached
     : [
         ...unreached,
-        `The server's rate limits made it wait ${waits} times, ${waited} s in all: one that is there for this is better started with higher RATE_LIMIT_… settings`,
+        `The server's rate limits delayed the run ${waits} times, ${waited} s in total. ` +
+          'Start a test server with higher RATE_LIMIT_… settings',
       ]
 }

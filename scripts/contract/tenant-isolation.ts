@@ -1,84 +1,87 @@
-// What is one user's is not another's: whatever a stranger asks about it is refused, and no list of a stranger has it.
+// Tenant isolation: another user's requests for the actor's resources fail, and none of that user's lists
+// contains them.
 import { kindOf, type Operation } from './document.ts'
-import { pageThrough } from './pages.ts'
-import { makersOf, partsOf, pathOf, sampled } from './requests.ts'
-import { isPaged, listedKind } from './resources.ts'
-import { maySucceed, type Run } from './cli.ts'
-import { kindsOf } from './resource-pool.ts'
+import { readPages } from './pages.ts'
+import { createOperations, requestParts, pathParameters, sample } from './requests.ts'
+import { isPaged, listItemKind } from './resources.ts'
+import { maySucceed, type Run } from './run-context.ts'
+import { idKinds } from './resource-pool.ts'
 
-const part = 'strangers'
+const part = 'isolation'
 
-export async function holdStrangers(run: Run): Promise<void> {
-  const { stranger } = run.people
-  if (stranger === null) return
-  const refused = run.wanted.filter(
+export async function checkTenantIsolation(run: Run): Promise<void> {
+  const { otherUser } = run.accounts
+  if (otherUser === null) return
+  const refused = run.selected.filter(
     (operation) =>
       operation.scopes !== null &&
-      !run.people.isOperators(operation) &&
-      Object.keys(kindsOf(operation)).length > 0 &&
+      !run.accounts.needsOperator(operation) &&
+      Object.keys(idKinds(operation)).length > 0 &&
       maySucceed(run, operation),
   )
   for (const operation of refused) {
-    if (run.over()) return
-    if (!Object.values(kindsOf(operation)).some((kind) => isPrivate(run, kind))) continue
-    const path = await pathOf(run, operation)
+    if (run.isTimeUp()) return
+    if (!Object.values(idKinds(operation)).some((kind) => isPrivate(run, kind))) continue
+    const path = await pathParameters(run, operation)
     if (path === null) continue
     const answer = await run.call(
       part,
       operation,
-      { ...sampled(run, partsOf(run, operation)), path },
-      stranger.key,
+      { ...sample(run, requestParts(run, operation)), path },
+      otherUser.key,
     )
     if (answer.status < 400)
       run.findings.add(
         operation.id,
         part,
         {
-          check: 'stranger',
+          check: 'tenant-isolation',
           expected: '403 or 404 for another user',
-          came: `${answer.status} ${answer.text.slice(0, 200)}`,
+          actual: `${answer.status} ${answer.text.slice(0, 200)}`,
         },
         answer,
       )
   }
-  for (const operation of run.wanted)
+  for (const operation of run.selected)
     if (
       isPaged(operation) &&
       operation.scopes !== null &&
-      Object.keys(kindsOf(operation)).length === 0 &&
-      !run.people.isOperators(operation)
+      Object.keys(idKinds(operation)).length === 0 &&
+      !run.accounts.needsOperator(operation)
     )
-      await strangersList(run, operation, stranger.key)
+      await checkListIsolation(run, operation, otherUser.key)
 }
 
-/** A kind that only an operator makes is everybody's to read, such as a catalogue. */
+/** A kind that only operators create, such as products, is public to all users. */
 export function isPrivate(run: Run, kind: string): boolean {
-  const makers = makersOf(run, kind)
-  return makers.length === 0 || makers.some((maker) => !run.people.isOperators(maker))
+  const creators = createOperations(run, kind)
+  return creators.length === 0 || creators.some((creator) => !run.accounts.needsOperator(creator))
 }
 
-async function strangersList(run: Run, operation: Operation, key: string): Promise<void> {
-  const kind = listedKind(run.document, operation)
+async function checkListIsolation(run: Run, operation: Operation, key: string): Promise<void> {
+  const kind = listItemKind(run.document, operation)
   if (kind === null || !isPrivate(run, kind)) return
-  const filters = operation.parameters.filter((each) => each.in === 'query' && kindOf(each.schema) !== null)
+  const checkFilters = operation.parameters.filter(
+    (each) => each.in === 'query' && kindOf(each.schema) !== null,
+  )
   const queries = [
     {},
-    ...filters.flatMap(({ name, schema }) =>
-      run.world
-        .known(kindOf(schema)!, true)
+    ...checkFilters.flatMap(({ name, schema }) =>
+      run.pool
+        .list(kindOf(schema)!, true)
         .slice(0, 1)
         .map(({ id }) => ({ [name]: id })),
     ),
   ]
-  const own = new Set(run.world.known(kind, true).map(({ id }) => id))
+  const own = new Set(run.pool.list(kind, true).map(({ id }) => id))
   for (const query of queries) {
-    const read = await pageThrough(run, part, operation, { path: {}, query, most: 3, key })
+    const read = await readPages(run, part, operation, { path: {}, query, maxPages: 3, key })
     const seen = read?.items.find(({ id }) => own.has(id))
     if (read !== null && seen !== undefined)
       run.findings.add(
         operation.id,
         part,
-        { check: 'stranger', expected: "no list with what is another user's", came: seen.id },
+        { check: 'tenant-isolation', expected: "no list with another user's resources", actual: seen.id },
         read.last,
       )
   }

@@ -1,44 +1,49 @@
-// The end of a run as it is read on a terminal.
+// The report of a run as text for a terminal.
 import type { Finding } from './findings.ts'
 import type { Outcome } from './run-all.ts'
 
 export function reportAsText(outcome: Outcome, url: string, options: Record<string, unknown>): string {
-  const { findings, wanted, seed, requests, seconds, cut, left, notes } = outcome
-  const reached = wanted.filter(({ id, responses }) =>
+  const { findings, selected, seed, requests, seconds, timedOut, leftovers, notes } = outcome
+  const reached = selected.filter(({ id, responses }) =>
     [...responses.keys()].some((status) => status < 400 && outcome.matrix.has(`${id} ${status}`)),
   ).length
   const byOperation = Map.groupBy(findings.all, ({ operation }) => operation)
   const groups = [...byOperation].flatMap(([operation, own]) => [
     operation,
     ...own.flatMap((finding) => linesOf(finding)),
-    `  again: ${replayOf(outcome, url, operation, options)}`,
+    `  replay: ${replayCommand(outcome, url, operation, options)}`,
     '',
   ])
-  const kept = Object.entries(left)
+  const notDeleted = Object.entries(leftovers).map(([kind, number]) => `${number} ${kind.replace(/_$/, '')}`)
+  const count = findings.all.length
+  const verdict =
+    count === 0
+      ? 'The server conforms to the contract'
+      : `${count} ${count === 1 ? 'finding' : 'findings'} in ` +
+        `${byOperation.size} of ${selected.length} operations`
   return [
     ...groups,
     ...notes.map((note) => `· ${note}.`),
-    ...(kept.length > 0
-      ? [
-          `· Left behind, since the contract has nothing that deletes them: ${kept.map(([kind, number]) => `${number} ${kind.replace(/_$/, '')}`).join(', ')}.`,
-        ]
+    ...(notDeleted.length > 0
+      ? [`· Not deleted, because the contract has no operation for it: ${notDeleted.join(', ')}.`]
       : []),
-    ...(cut ? ['· The time was over before all was asked.'] : []),
-    `${findings.all.length === 0 ? 'The server keeps the contract' : `${findings.all.length} ${findings.all.length === 1 ? 'finding' : 'findings'} in ${byOperation.size} of ${wanted.length} operations`}: ${requests} requests in ${seconds.toFixed(1)} s, ${reached} of ${wanted.length} operations answered with a success, seed ${seed}.`,
+    ...(timedOut ? ['· The time ran out before all checks were done.'] : []),
+    `${verdict}: ${requests} requests in ${seconds.toFixed(1)} s, ` +
+      `${reached} of ${selected.length} operations succeeded, seed ${seed}.`,
   ].join('\n')
 }
 
-function linesOf({ check, part, expected, came, times, curl }: Finding): string[] {
+function linesOf({ check, part, expected, actual, times, curl }: Finding): string[] {
   return [
     `  ${check} (${part})${times > 1 ? `, ${times} times` : ''}`,
     `    expected ${expected}`,
-    `    came     ${came}`,
+    `    actual   ${actual}`,
     ...(curl === null ? [] : [`    ${curl}`]),
   ]
 }
 
-/** The command that looks at the operation again in the same way. */
-export function replayOf(
+/** The command that repeats the checks of the operation with the same seed. */
+export function replayCommand(
   { seed }: Outcome,
   url: string,
   operation: string,

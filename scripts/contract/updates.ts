@@ -1,14 +1,15 @@
-// Changes: each property alone is what was sent, in the answer and in the next read, with a new ETag; all others stay; and nobody overwrites what they have not seen.
+// Updates: each property, sent alone, has the new value in the response and in the next read, with a new
+// ETag. All other properties stay unchanged, and a stale If-Match is rejected.
 import { schemaOf, successOf, type Json } from './document.ts'
-import { expecting, part } from './expectations.ts'
-import { sampled } from './requests.ts'
+import { expectationFor, part } from './expectations.ts'
+import { sample } from './requests.ts'
 import type { Resource } from './resources.ts'
-import type { Run } from './cli.ts'
-import { changedOf, isKept } from './equality.ts'
+import type { Run } from './run-context.ts'
+import { changedNames, matchesSent } from './equality.ts'
 import type { Answer } from './sender.ts'
 import { valuesOf } from './values.ts'
 
-export async function changes(
+export async function checkUpdates(
   run: Run,
   { read, update }: Resource,
   path: Record<string, string>,
@@ -41,7 +42,7 @@ export async function changes(
     before.status !== 200
   )
     return
-  await preconditions(
+  await checkPreconditions(
     run,
     { read, update },
     path,
@@ -50,13 +51,16 @@ export async function changes(
   )
 }
 
-/** A value other than the present one; undefined where none is found. */
+/** A value other than the current one; undefined if none is found. */
 function another(run: Run, schema: Json, present: Json): Json {
-  const values = valuesOf(run.document, schema, run.world)
+  const values = valuesOf(run.document, schema, run.pool)
   if (values === null) return undefined
   for (let i = 0; i < 6; i++) {
-    const value = sampled(run, values)
-    if (JSON.stringify(value) !== JSON.stringify(present) && !(isKept(value, present) && !isEmpty(value)))
+    const value = sample(run, values)
+    if (
+      JSON.stringify(value) !== JSON.stringify(present) &&
+      !(matchesSent(value, present) && !isEmpty(value))
+    )
       return value
   }
   return undefined
@@ -68,7 +72,7 @@ function isEmpty(value: Json): boolean {
 
 type Both = { read: Resource['read']; update: NonNullable<Resource['update']> }
 
-/** @returns how it reads afterwards; null where the change was refused. */
+/** @returns the next read; null if the update was rejected. */
 async function change(
   run: Run,
   { read, update }: Both,
@@ -77,7 +81,7 @@ async function change(
   before: Answer,
   others: string[],
 ): Promise<Answer | null> {
-  const expect = expecting(run, update)
+  const expect = expectationFor(run, update)
   const answer = await run.call(part, update, { path, body, type: update.body!.media[0].type })
   if (answer.status >= 300) return null
   const after = await run.call(part, read, { path })
@@ -85,13 +89,13 @@ async function change(
   const [[name, value]] = Object.entries<Json>(body)
   if (answer.body !== undefined) {
     expect(
-      isKept(value, answer.body[name]),
-      'update-kept',
-      `${name} as it was sent: ${JSON.stringify(value)}`,
+      matchesSent(value, answer.body[name]),
+      'update-value',
+      `${name} to have the value that was sent: ${JSON.stringify(value)}`,
       answer,
       JSON.stringify(answer.body[name]),
     )
-    const changed = changedOf(
+    const changed = changedNames(
       before.body,
       answer.body,
       others.filter((other) => other in answer.body),
@@ -105,13 +109,13 @@ async function change(
     )
   }
   expect(
-    isKept(value, after.body[name]),
-    'update-seen',
-    `${name} in the next read as it was sent: ${JSON.stringify(value)}`,
+    matchesSent(value, after.body[name]),
+    'update-read',
+    `${name} in the next read to have the value that was sent: ${JSON.stringify(value)}`,
     answer,
     JSON.stringify(after.body[name]),
   )
-  const reset = changedOf(before.body, after.body, others)
+  const reset = changedNames(before.body, after.body, others)
   expect(
     reset.length === 0,
     'update-others',
@@ -121,10 +125,10 @@ async function change(
   )
   const tag = after.headers.get('etag')
   if (tag !== null && JSON.stringify(after.body[name]) !== JSON.stringify(before.body[name])) {
-    expecting(run, read)(
+    expectationFor(run, read)(
       tag !== before.headers.get('etag'),
       'etag',
-      `another ETag after ${name} was changed`,
+      `a new ETag after ${name} changed`,
       after,
       tag,
     )
@@ -132,7 +136,7 @@ async function change(
     expect(
       answered === null || answered === tag,
       'etag',
-      `the ETag that the next read has: ${tag}`,
+      `the ETag of the next read: ${tag}`,
       answer,
       String(answered),
     )
@@ -140,15 +144,15 @@ async function change(
   return after
 }
 
-/** An old ETag in If-Match is refused and nothing is changed; the present one is let through. */
-async function preconditions(
+/** A stale If-Match is rejected and changes nothing; the current ETag is accepted. */
+async function checkPreconditions(
   run: Run,
   { read, update }: Both,
   path: Record<string, string>,
   body: Json,
   before: Answer,
 ): Promise<void> {
-  const expect = expecting(run, update)
+  const expect = expectationFor(run, update)
   const type = update.body!.media[0].type
   const stale = await run.call(part, update, {
     path,
@@ -156,17 +160,17 @@ async function preconditions(
     type,
     headers: { 'If-Match': '"contract-tests-stale"' },
   })
-  expect(stale.status === 412, 'if-match', '412 for an ETag in If-Match that is not the present one', stale)
+  expect(stale.status === 412, 'if-match', '412 for an If-Match that is not the current ETag', stale)
   const still = await run.call(part, read, { path })
   if (stale.status >= 400)
     expect(
       still.headers.get('etag') === before.headers.get('etag'),
       'if-match',
-      'nothing changed by a request that was refused with 412',
+      'no change by a request that failed with 412',
       stale,
     )
   const present = still.headers.get('etag')
   if (present === null) return
   const taken = await run.call(part, update, { path, body, type, headers: { 'If-Match': present } })
-  expect(taken.status !== 412, 'if-match', 'no 412 for the present ETag in If-Match', taken)
+  expect(taken.status !== 412, 'if-match', 'no 412 for the current ETag in If-Match', taken)
 }

@@ -1,35 +1,35 @@
-// Requests with made-up values that keep the contract: none is a failure, and none is refused for a constraint that it keeps. What is found is made smaller
-// until nothing can be left out.
+// Generated valid requests: no response is a server error or rejects a constraint that the request meets.
+// fast-check shrinks what fails to a minimal request.
 import fc from 'fast-check'
 import type { Problem } from './checks.ts'
 import { schemaOf, type Json, type Operation } from './document.ts'
 import { businessRules } from './exceptions.ts'
-import { makeNeeded, partsOf, pathOf } from './requests.ts'
-import { maySucceed, type Run } from './cli.ts'
-import type { Answer, Parts } from './sender.ts'
+import { createDependencies, requestParts, pathParameters } from './requests.ts'
+import { maySucceed, type Run } from './run-context.ts'
+import type { Answer, RequestParts } from './sender.ts'
 
-const part = 'values'
+const part = 'valid'
 
-export async function tryValues(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  // What is made first can be read, changed and deleted.
-  const operations = run.wanted
+export async function sendValidRequests(run: Run, tick: (done: number, of: number) => void): Promise<void> {
+  // Creations first, so that there are resources to read, update and delete.
+  const operations = run.selected
     .filter((operation) => maySucceed(run, operation))
-    .toSorted((a, b) => turnOf(a) - turnOf(b))
+    .toSorted((a, b) => executionOrder(a) - executionOrder(b))
   for (const [i, operation] of operations.entries()) {
     tick(i + 1, operations.length)
-    if (run.over()) return
-    await tryOperation(run, operation)
+    if (run.isTimeUp()) return
+    await sendValuesTo(run, operation)
   }
 }
 
-function turnOf({ method, path }: Operation): number {
+function executionOrder({ method, path }: Operation): number {
   return method === 'POST' && !path.includes('{')
     ? 0
     : ['PATCH', 'POST', 'GET', 'OPTIONS', 'PUT', 'DELETE'].indexOf(method) + 1
 }
 
-/** What a property throws, so that fast-check goes on to smaller values that fail alike. */
-class Found extends Error {
+/** A failed property; fast-check then tries smaller values that fail in the same way. */
+class PropertyFailure extends Error {
   problem: Problem
   answer: Answer
   constructor(problem: Problem, answer: Answer) {
@@ -39,48 +39,53 @@ class Found extends Error {
   }
 }
 
-async function tryOperation(run: Run, operation: Operation): Promise<void> {
+async function sendValuesTo(run: Run, operation: Operation): Promise<void> {
   const consumes =
     operation.method === 'DELETE' || (operation.method === 'POST' && operation.path.includes('{'))
-  // What has nothing to vary is asked less often.
+  // An operation without variable input is called less often.
   const plain = operation.body === null && !operation.parameters.some((each) => each.in === 'query')
   const numRuns = operation.method === 'DELETE' || plain ? Math.min(2, run.options.runs) : run.options.runs
-  let path = await pathOf(run, operation)
+  let path = await pathParameters(run, operation)
   if (path === null) return
-  let asked = 0
+  let calls = 0
   let first: string | null = null
-  let last: Found | null = null
-  const property = fc.asyncProperty(partsOf(run, operation), async (parts) => {
-    if (run.over()) return
-    if (consumes && asked > 0 && first === null)
-      path = (await pathOf(run, operation, { fresh: asked % 2 === 0 })) ?? path
-    asked++
-    const { answer, problems } = await run.ask(operation, { ...parts, path: path! })
-    if (first === null && (answer.status === 404 || answer.status === 409) && asked % 2 === 1)
-      await makeNeeded(run, operation, true, 1)
-    const problem = problems[0] ?? refusedWrongly(run, operation, parts, answer)
-    // Smaller values have to fail in the same way.
+  let last: PropertyFailure | null = null
+  const property = fc.asyncProperty(requestParts(run, operation), async (parts) => {
+    if (run.isTimeUp()) return
+    if (consumes && calls > 0 && first === null)
+      path = (await pathParameters(run, operation, { fresh: calls % 2 === 0 })) ?? path
+    calls++
+    const { answer, problems } = await run.exchange(operation, { ...parts, path: path! })
+    if (first === null && (answer.status === 404 || answer.status === 409) && calls % 2 === 1)
+      await createDependencies(run, operation, true, 1)
+    const problem = problems[0] ?? unjustifiedRefusal(run, operation, parts, answer)
+    // Smaller values must fail in the same way.
     if (problem === undefined || (first !== null && problem.check !== first)) return
     first = problem.check
-    last = new Found(problem, answer)
+    last = new PropertyFailure(problem, answer)
     throw last
   })
   await fc.check(property, { seed: run.options.seed, numRuns, maxSkipsPerRun: 20 })
-  run.findings.looked(operation.id, part, asked)
-  const found = last as Found | null
+  run.findings.recordCase(operation.id, part, calls)
+  const found = last as PropertyFailure | null
   if (found !== null) run.findings.add(operation.id, part, found.problem, found.answer)
 }
 
-/** A 400 that names a constraint of the contract, which the value keeps. What the contract does not have as a constraint is a rule of the business. */
-function refusedWrongly(
+/** A 400 for a schema constraint that the value meets. Other constraint names are business rules. */
+function unjustifiedRefusal(
   run: Run,
   operation: Operation,
-  parts: Omit<Parts, 'path'>,
+  parts: Omit<RequestParts, 'path'>,
   { status, body }: Answer,
 ): Problem | undefined {
-  if (status === 401) return { check: 'key-refused', expected: 'the key that was taken before', came: '401' }
+  if (status === 401)
+    return {
+      check: 'key-rejected',
+      expected: 'the key, which was valid before, to be accepted',
+      actual: '401',
+    }
   if ((status === 415 && !parts.type?.startsWith('multipart/')) || status === 406)
-    return { check: 'refused', expected: 'the media type that the contract has', came: String(status) }
+    return { check: 'refused', expected: 'the declared media type to be accepted', actual: String(status) }
   if (status !== 400) return undefined
   for (const { field, constraint, location, message } of body?.error?.details?.errors ?? []) {
     const schema = schemaAt(run, operation, parts, String(field), location)
@@ -92,8 +97,8 @@ function refusedWrongly(
     )
       return {
         check: 'refused',
-        expected: `no complaint about ${constraint} of ${field}, which keeps the contract`,
-        came: message,
+        expected: `no error about ${constraint} of ${field}, which is valid`,
+        actual: message,
       }
   }
   return undefined
@@ -102,7 +107,7 @@ function refusedWrongly(
 function schemaAt(
   run: Run,
   operation: Operation,
-  parts: Omit<Parts, 'path'>,
+  parts: Omit<RequestParts, 'path'>,
   field: string,
   location: string,
 ): Json | null {

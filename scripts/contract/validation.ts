@@ -1,21 +1,21 @@
-// Holds values against the schemas of the contract: what is asked for as the contract says, what is answered more strictly, since a property that the
-// contract does not know has leaked.
+// Validates values against the schemas of the contract. Responses are validated more strictly than requests:
+// an undeclared property is a leak.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Json } from './document.ts'
 
 export interface Validation {
-  /** What is wrong with the value of a request, nothing where it keeps the schema at the pointer. */
+  /** The errors of a request value by the schema at the pointer; empty if it is valid. */
   asked(pointer: string, value: Json): ErrorObject[]
-  /** The same for a value of an answer. */
+  /** The errors of a response value. */
   answered(pointer: string, value: Json): ErrorObject[]
-  /** For a parameter's text, which counts as what it looks like. */
+  /** Validates the text of a parameter, converted to the schema's type. */
   parameter(schema: Json): (value: string) => ErrorObject[]
 }
 
 export function createValidation(document: Json): Validation {
   const open = validatorsOf(document)
-  const closed = validatorsOf(closing(document))
+  const closed = validatorsOf(withoutAdditionalProperties(document))
   const ajv = ajvOf(true)
   ajv.addSchema({ components: document.components }, 'contract')
   const parameters = new Map<Json, ValidateFunction>()
@@ -71,12 +71,15 @@ function rebased(node: Json): Json {
 
 const combining = ['allOf', 'anyOf', 'oneOf']
 
-/** Objects that list their properties and say nothing of others have no others. */
-function closing(node: Json, combined = false): Json {
-  if (Array.isArray(node)) return node.map((item) => closing(item, combined))
+/** A copy in which objects that list their properties allow no others. */
+function withoutAdditionalProperties(node: Json, combined = false): Json {
+  if (Array.isArray(node)) return node.map((item) => withoutAdditionalProperties(item, combined))
   if (typeof node !== 'object' || node === null) return node
   const copy = Object.fromEntries(
-    Object.entries<Json>(node).map(([key, value]) => [key, closing(value, combining.includes(key))]),
+    Object.entries<Json>(node).map(([key, value]) => [
+      key,
+      withoutAdditionalProperties(value, combining.includes(key)),
+    ]),
   )
   const lists =
     typeof node.properties === 'object' && node.type !== undefined && [node.type].flat().includes('object')
@@ -88,15 +91,16 @@ function closing(node: Json, combined = false): Json {
 function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name }).format()
-    // Offsets such as +01:00 are no names.
+    // Node also accepts offsets such as +01:00.
     return /^[A-Za-z]/.test(name)
   } catch {
     return false
   }
 }
 
-/** The first problem, as a sentence fragment. */
-export function said({ instancePath, keyword, message, params }: ErrorObject): string {
+/** The error as a sentence fragment. */
+export function describe({ instancePath, keyword, message, params }: ErrorObject): string {
   const more = params.additionalProperty ?? params.missingProperty
-  return `${instancePath === '' ? 'the whole' : instancePath} ${message ?? keyword}${more === undefined ? '' : ` (${more})`}`
+  const subject = instancePath === '' ? 'the value' : instancePath
+  return `${subject} ${message ?? keyword}${more === undefined ? '' : ` (${more})`}`
 }

@@ -1,17 +1,17 @@
-// Values that keep a schema, as arbitraries of fast-check, which makes them smaller until nothing can be left out. Nothing made here reaches anybody:
-// every address ends in .invalid (RFC 2606).
+// fast-check arbitraries for the valid values of a schema.
+// E-mail addresses and URLs end in .invalid (RFC 2606), so nothing is ever delivered.
 import fc from 'fast-check'
 import { kindOf, schemaOf, type Json } from './document.ts'
 import { picture, type Attachment } from './forms.ts'
 
-/** Where ids come from: those of resources that the run may name. */
+/** The ids that a request may reference. */
 export interface Ids {
   ids(kind: string): string[]
-  /** Of what has no typed id, by the name that it has in a body. */
+  /** Ids without a typed prefix, by the name of the property that holds them. */
   named(name: string): string[]
 }
 
-/** @returns null where the schema wants the id of something that there is none of. */
+/** @returns null if the schema needs the id of a resource and none exists. */
 export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Arbitrary<Json> | null {
   const schema = schemaOf(document, node)
   if (schema.const !== undefined) return fc.constant(schema.const)
@@ -118,12 +118,12 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
     : [[]]
   const records = choices.flatMap((chosen) => {
     const others = choices.flat().filter((name) => !chosen.includes(name))
-    const wanted = [...required, ...chosen]
-    if (wanted.some((name) => values.get(name) === null)) return []
+    const selected = [...required, ...chosen]
+    if (selected.some((name) => values.get(name) === null)) return []
     const known = [...values].filter(([name, value]) => value !== null && !others.includes(name)) as Array<
       [string, fc.Arbitrary<Json>]
     >
-    return [fc.record(Object.fromEntries(known), { requiredKeys: wanted, noNullPrototype: true })]
+    return [fc.record(Object.fromEntries(known), { requiredKeys: selected, noNullPrototype: true })]
   })
   return records.length === 0 ? null : fc.oneof(...records)
 }
@@ -133,8 +133,10 @@ function namedOf(name: string, { type, enum: values }: Json, ids: Ids): fc.Arbit
   return known.length === 0 ? null : fc.constantFrom(...known)
 }
 
-/** Letters of other scripts, of two UTF-16 units, of several code points, from right to left, and what is special to SQL, HTML, and patterns. */
-const odd = [
+/**
+ * Other scripts, surrogate pairs, combining marks, right-to-left text, special characters of SQL and HTML.
+ */
+const unusualTexts = [
   'Ωμέγα',
   '𝒜𝓑',
   '👩‍👩‍👧‍👦',
@@ -164,32 +166,32 @@ function texts(schema: Json, ids: Ids): fc.Arbitrary<Json> | null {
   const page = 'https://contract-tests.invalid/page'
   if (pattern !== undefined && new RegExp(pattern, 'u').test(page) && !fits('x'))
     return fc.integer({ min: 0, max: 9999 }).map((n) => `${page}/${n}`)
-  if (pattern !== undefined && !fits('word')) return matching(pattern).filter(fits)
+  if (pattern !== undefined && !fits('word')) return matchingPattern(pattern).filter(fits)
   const longest = maxLength <= 5000 ? ['x'.repeat(maxLength), '𝒜'.repeat(maxLength)].filter(fits) : []
   return fc.oneof(
     { arbitrary: words.filter(fits), weight: 4 },
     { arbitrary: graphemes(minLength, Math.min(maxLength, 40)).filter(fits), weight: 2 },
-    { arbitrary: fc.constantFrom('word', ...odd.filter(fits)), weight: 2 },
+    { arbitrary: fc.constantFrom('word', ...unusualTexts.filter(fits)), weight: 2 },
     { arbitrary: fc.constantFrom('word', ...longest), weight: 1 },
   )
 }
 
 const words = fc.stringMatching(/^[a-z]{4,12}$/)
-const made = new Map<string, fc.Arbitrary<string>>()
+const cache = new Map<string, fc.Arbitrary<string>>()
 
-/** Made once each: fast-check takes long to prepare them. */
-function once(name: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<string> {
-  if (!made.has(name)) made.set(name, make())
-  return made.get(name)!
+/** Cached, because fast-check takes long to prepare these arbitraries. */
+function cached(name: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<string> {
+  if (!cache.has(name)) cache.set(name, make())
+  return cache.get(name)!
 }
 
 /** Text that matches the pattern. */
-export function matching(pattern: string): fc.Arbitrary<string> {
-  return once(pattern, () => fc.stringMatching(new RegExp(pattern, 'u')))
+export function matchingPattern(pattern: string): fc.Arbitrary<string> {
+  return cached(pattern, () => fc.stringMatching(new RegExp(pattern, 'u')))
 }
 
 function graphemes(minLength: number, maxLength: number): fc.Arbitrary<string> {
-  return once(`graphemes ${minLength} ${maxLength}`, () =>
+  return cached(`graphemes ${minLength} ${maxLength}`, () =>
     fc.string({ unit: 'grapheme', minLength, maxLength }),
   )
 }
@@ -212,7 +214,7 @@ const formats: Record<string, fc.Arbitrary<Json>> = {
   binary: attachments,
 }
 
-/** Lengths count code points (JSON Schema 2020-12, 6.3.1). NUL and halves of a surrogate pair are no text that travels as UTF-8. */
+/** Lengths count code points (JSON Schema 2020-12, 6.3.1). NUL and lone surrogates are left out. */
 function fitting({ minLength = 0, maxLength = Infinity, pattern }: Json): (text: string) => boolean {
   const expression = pattern === undefined ? null : new RegExp(pattern, 'u')
   return (text) => {

@@ -1,34 +1,36 @@
-// The generator of `npm run dev`: a process that stays, so that its libraries are loaded once and only what changed is
-// compiled again.
+// The generator process of `npm run dev`. It keeps running, so that libraries load once and only changed
+// schemas are compiled again.
 import { writeServed } from '../generate/main.ts'
 import { GenerateError } from '../generate/error.ts'
 import { createCompilers } from '../generate/validators.ts'
 
-/** `served`: what a server loads, to be followed by `types`, for what nobody waits for. */
-export type Request = 'served' | 'types'
-/** What was written to generated/, or what is wrong with the spec. */
-export type Outcome = { wrote: string[] } | { problem: string }
+/** `served` writes the files that a server loads. `types` then writes the files for compilers and clients. */
+export type GeneratorRequest = 'served' | 'types'
+/** The files written to generated/, or the problem in the spec. */
+export type GeneratorResult = { wrote: string[] } | { problem: string }
 
 const compilers = createCompilers()
 let writeTypes = async (): Promise<string[]> => []
 
-process.on('message', (request: Request) => {
-  void answer(request)
+process.on('message', (request: GeneratorRequest) => {
+  void handle(request)
 })
-// Without whoever asks there is nothing to do.
+// The parent has exited.
 process.on('disconnect', () => process.exit())
 process.on('SIGINT', () => {})
 
-async function answer(request: Request): Promise<void> {
+async function handle(request: GeneratorRequest): Promise<void> {
   try {
-    process.send!({ wrote: await (request === 'served' ? served() : writeTypes()) } satisfies Outcome)
+    process.send!({
+      wrote: await (request === 'served' ? generateServed() : writeTypes()),
+    } satisfies GeneratorResult)
   } catch (error) {
     if (!(error instanceof GenerateError)) throw error
-    process.send!({ problem: error.message } satisfies Outcome)
+    process.send!({ problem: error.message } satisfies GeneratorResult)
   }
 }
 
-async function served(): Promise<string[]> {
+async function generateServed(): Promise<string[]> {
   const generated = await writeServed(compilers)
   writeTypes = generated.writeTypes
   return generated.wrote

@@ -1,17 +1,17 @@
-// `npm run dev`: serves the project and follows its files. A save is linted, generated from and served, with one line of
-// result; the server that answered goes on until the next one is ready, or for good where that does not come up.
-//   --no-types   leaves TypeScript to the editor
+// `npm run dev`: serves the project and rebuilds it on every save. A rebuild lints the spec, generates code
+// and starts a new server; the previous server keeps answering until the new one is ready.
+//   --no-types   does not run the TypeScript compiler
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { printLine as say, runUntilStopped } from '../../app/lifecycle.ts'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
-import { createGeneration } from './generation.ts'
-import { placed, whyItEnded } from './report.ts'
-import { createRounds } from './rebuild.ts'
+import { startGenerator } from './generator-process.ts'
+import { explainExit, formatDiagnostic } from './report.ts'
+import { createRebuilder } from './rebuild.ts'
 import { createServers, ServerError } from './zero-downtime.ts'
-import { checkTypes, type Place } from './types.ts'
+import { checkTypes, type Diagnostic } from './types.ts'
 import { watchFiles } from './watch.ts'
 
 const folder = resolve(import.meta.dirname, '../..')
@@ -42,32 +42,32 @@ async function start(
     const compiled = join(folder, 'node_modules/.cache/dev')
     mkdirSync(compiled, { recursive: true })
     const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compiled }
-    const generation = createGeneration(env)
-    closers.unshift(() => generation.stop())
+    const generator = startGenerator(env)
+    closers.unshift(() => generator.stop())
     const databaseUrl = config.databaseUrl ?? (await embedded())
     const servers = createServers({
       env: { ...env, DATABASE_URL: databaseUrl },
       onOutput: (text) => process.stdout.write(text),
       onEnd: (report) =>
-        say(`✗ the server has ended: ${whyItEnded(folder, report)}; the next save starts it again`),
+        say(`✗ the server exited: ${explainExit(folder, report)}; the next save restarts it`),
     })
     closers.unshift(() => servers.stop())
-    const rounds = createRounds({ folder, generation, servers, say })
-    const watching = watchFiles({
-      folder,
-      below: ['spec', 'handlers', 'services', 'infra', 'app', 'prisma'],
-      onSave: rounds.save,
+    const rebuilder = createRebuilder({ folder, generator, servers, say })
+    const watcher = watchFiles({
+      root: folder,
+      folders: ['spec', 'handlers', 'services', 'infra', 'app', 'prisma'],
+      onSave: rebuilder.save,
     })
-    closers.unshift(() => watching.close())
-    await rounds.begin()
+    closers.unshift(() => watcher.close())
+    await rebuilder.start()
     if (types) {
-      const check = checkTypes(folder, sayTypes())
+      const check = checkTypes(folder, reportTypes())
       closers.unshift(() => check.stop())
     }
     return {
       stop,
       deadline: config.shutdownTimeout * 1000 + 2_000,
-      ready: () => say('· watching spec/, handlers/, services/, app/ and prisma/; Ctrl-C stops'),
+      ready: () => say('· watching spec/, handlers/, services/, infra/, app/ and prisma/; Ctrl-C stops'),
     }
   } catch (error) {
     await stop()
@@ -85,21 +85,21 @@ async function start(
   }
 }
 
-/** What follows from a mistake elsewhere comes later: generated code is never mended, and tests come last. */
-const distance = ({ file }: Place): number =>
+/** Errors in generated code and tests usually follow from an error elsewhere, so they are listed last. */
+const rank = ({ file }: Diagnostic): number =>
   file.startsWith('test/') ? 2 : file.startsWith('generated/') ? 1 : 0
 
-/** Says what is new among the errors, and that there are none any more. */
-function sayTypes(): (errors: Place[]) => void {
+/** Prints the type errors that are new since the last check, or that there are none left. */
+function reportTypes(): (errors: Diagnostic[]) => void {
   let before: Set<string> | null = null
   return (errors) => {
     const now = new Set(
-      errors.toSorted((a, b) => distance(a) - distance(b)).map((error) => placed(folder, error)),
+      errors.toSorted((a, b) => rank(a) - rank(b)).map((error) => formatDiagnostic(folder, error)),
     )
     const fresh = [...now].filter((line) => before?.has(line) !== true)
     for (const line of fresh.slice(0, 5)) say(`✗ types: ${line}`)
     if (fresh.length > 5) say(`✗ types: and ${fresh.length - 5} more`)
-    if (now.size === 0 && before?.size !== 0) say('✓ types hold')
+    if (now.size === 0 && before?.size !== 0) say('✓ no type errors')
     before = now
   }
 }
@@ -110,6 +110,6 @@ function readArguments(): boolean {
       parseArgs({ options: { 'no-types': { type: 'boolean', default: false } } }).values['no-types'] === false
     )
   } catch (error) {
-    throw new UsageError(`${(error as Error).message.split('\n')[0]} It takes --no-types.`)
+    throw new UsageError(`${(error as Error).message.split('\n')[0]} The only option is --no-types.`)
   }
 }

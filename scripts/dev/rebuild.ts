@@ -1,74 +1,80 @@
-// Owns what follows from a save: whether the generator has to run, whether another server has to start, and the line
-// about it. One round at a time; what is saved meanwhile is the next one.
+// Decides what a save requires: a run of the generator, a new server, or both; and prints the result.
+// One rebuild at a time; files saved in the meantime go into the next one.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Generation } from './generation.ts'
-import { whyItEnded } from './report.ts'
+import type { GeneratorProcess } from './generator-process.ts'
+import { explainExit } from './report.ts'
 import { ServerError, type Servers, type Serving } from './zero-downtime.ts'
 
-export interface Rounds {
-  /** Generates and starts the first server. @throws ServerError when it was refused, which no save would change. */
-  begin(): Promise<void>
-  /** The files of a save, named from the project's folder. */
+const notServing = 'No server is running until the next save.'
+
+export interface Rebuilder {
+  /**
+   * Generates and starts the first server.
+   * @throws ServerError if a setting, the port or the database prevents the start.
+   */
+  start(): Promise<void>
+  /** @param files the saved files, relative to the project's folder. */
   save(files: string[]): void
 }
 
-export function createRounds({
+export function createRebuilder({
   folder,
-  generation,
+  generator,
   servers,
   say,
 }: {
   folder: string
-  generation: Generation
+  generator: GeneratorProcess
   servers: Servers
   say: (line: string) => void
-}): Rounds {
+}): Rebuilder {
   const saved = new Set<string>()
-  /** From the start on: what is saved during the first generation is the first round. */
+  /** True from the beginning: files saved during the first generation wait for it. */
   let busy = true
-  /** What is in the files is not what serves: the server did not come up with it. */
-  let behind = false
+  /** The last start failed, so the running server is older than the files. */
+  let outdated = false
 
-  async function round(files: string[]): Promise<void> {
+  async function rebuild(files: string[]): Promise<void> {
     const started = performance.now()
     const any = (pattern: RegExp): boolean => files.some((file) => pattern.test(file))
     const done: string[] = []
     let generated = false
     let restart =
-      behind || !servers.serving() || any(/^(app|handlers|services|infra)\/|^prisma\/migrations\//)
-    // The validators that it writes are made with these formats.
-    if (any(/^infra\/validation\/formats\.ts$/)) generation.renew()
+      outdated || !servers.serving() || any(/^(app|handlers|services|infra)\/|^prisma\/migrations\//)
+    // The generator compiles these formats into the validators.
+    if (any(/^infra\/validation\/formats\.ts$/)) generator.restart()
     if (any(/^spec\/|^prisma\/schema\.prisma$|^infra\/validation\/formats\.ts$/)) {
-      const outcome = await generation.generate('served')
+      const outcome = await generator.generate('served')
       generated = 'wrote' in outcome
       if ('problem' in outcome) {
         say(`✗ ${outcome.problem}`)
         if (!restart) return
       } else {
         const { wrote } = outcome
-        done.push(wrote.length === 0 ? 'nothing changed in generated/' : `wrote ${wrote.join(', ')}`)
+        done.push(wrote.length === 0 ? 'generated/ is unchanged' : `wrote ${wrote.join(', ')}`)
         restart ||= wrote.length > 0
       }
     }
     if (restart) {
-      behind = (await serve()) === null
-      if (behind) return generated ? await types() : undefined
+      outdated = (await serve()) === null
+      if (outdated) return generated ? await generateTypes() : undefined
       done.push(`serving after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     }
-    if (done.length > 0) say(`✓ ${named(files)} → ${done.join('; ')}`)
+    if (done.length > 0) say(`✓ ${summaryOf(files)} → ${done.join('; ')}`)
     if (any(/^prisma\/schema\.prisma$/))
       say(
-        '· the database follows with a migration: `npm run migrate -- --create NAME` writes it, and the next start applies it',
+        '· prisma/schema.prisma changed: create a migration with `npm run migrate -- --create NAME`; ' +
+          'the next start applies it',
       )
     else if (restart && any(/^prisma\/migrations\//))
-      say('· the migration is applied; one that is changed after that is refused, so write another')
-    if (generated) await types()
+      say('· the migration was applied; an applied migration must not change, so create a new one')
+    if (generated) await generateTypes()
   }
 
-  /** For the compiler and for clients; the server answers already, and its first requests go first. */
-  async function types(): Promise<void> {
+  /** Waits a moment, because the first requests to the new server are more urgent. */
+  async function generateTypes(): Promise<void> {
     await sleep(300)
-    const outcome = await generation.generate('types')
+    const outcome = await generator.generate('types')
     if ('problem' in outcome) say(`✗ ${outcome.problem}`)
     else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
   }
@@ -78,31 +84,30 @@ export function createRounds({
       return await servers.replace()
     } catch (error) {
       if (!(error instanceof ServerError)) throw error
-      say(
-        `✗ ${error.refused ? error.message : whyItEnded(folder, error.message)}\n  ${servers.serving() ? 'The server before it goes on answering.' : 'Nothing answers until the next save.'}`,
-      )
+      const reason = error.isStartupError ? error.message : explainExit(folder, error.message)
+      say(`✗ ${reason}\n  ${servers.serving() ? 'The previous server keeps running.' : notServing}`)
       return null
     }
   }
 
-  async function next(): Promise<void> {
+  async function rebuildSaved(): Promise<void> {
     while (saved.size > 0) {
       const files = [...saved].sort()
       saved.clear()
-      await round(files)
+      await rebuild(files)
     }
     busy = false
   }
 
   return {
-    async begin() {
-      const outcome = await generation.generate('served')
-      if ('problem' in outcome) say(`✗ ${outcome.problem}\n  Serving what was generated before.`)
+    async start() {
+      const outcome = await generator.generate('served')
+      if ('problem' in outcome) say(`✗ ${outcome.problem}\n  Serving the files generated before.`)
       else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
       const serving = await servers.replace().catch((error: unknown) => {
-        if (!(error instanceof ServerError) || error.refused) throw error
-        behind = true
-        say(`✗ ${whyItEnded(folder, error.message)}\n  Nothing answers until the next save.`)
+        if (!(error instanceof ServerError) || error.isStartupError) throw error
+        outdated = true
+        say(`✗ ${explainExit(folder, error.message)}\n  ${notServing}`)
         return null
       })
       if (serving !== null) {
@@ -110,19 +115,19 @@ export function createRounds({
         say(`✓ serving at ${url} (reference: ${url}/docs)`)
         if (firstKey !== null) say(`  Your API key, shown this once:  ${firstKey}`)
       }
-      if ('wrote' in outcome) await types()
-      void next()
+      if ('wrote' in outcome) await generateTypes()
+      void rebuildSaved()
     },
     save(files) {
       for (const file of files) saved.add(file)
       if (busy) return
       busy = true
-      void next()
+      void rebuildSaved()
     },
   }
 }
 
-/** `spec/projects.yaml`, or how many more there are. */
-function named(files: string[]): string {
+/** Up to three file names, or two and the number of the others. */
+function summaryOf(files: string[]): string {
   return files.length <= 3 ? files.join(', ') : `${files.slice(0, 2).join(', ')} and ${files.length - 2} more`
 }

@@ -1,40 +1,40 @@
-// What `npm run dev` says: one line for what went well, and for what did not the place, in words, and the line that stands there.
+// Formats errors for `npm run dev`: the place, the message and the source line.
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Place } from './types.ts'
+import type { Diagnostic } from './types.ts'
 
-const stubs = '`npm run generate -- --stubs` writes a stub'
+const stubHint = '`npm run generate -- --stubs` writes a stub'
 
-/** `handlers/members.ts:3:5 Type … (TS2322)` and the line. */
-export function placed(folder: string, { file, line, column, message }: Place): string {
+/** `handlers/members.ts:3:5 Type … (TS2322)` and the source line. */
+export function formatDiagnostic(folder: string, { file, line, column, message }: Diagnostic): string {
   const excerpt = excerptOf(join(folder, file), line)
   return `${file}:${line}:${column} ${message}${excerpt && `\n    ${excerpt}`}`
 }
 
-/** Why a server did not come up, from what Node wrote as it ended: the place comes first there, with a caret below the column. */
-export function whyItEnded(folder: string, written: string): string {
-  const lines = written.split('\n')
+/** The reason of a crash, from Node's error output: a place, the source line with a caret, and the error. */
+export function explainExit(folder: string, output: string): string {
+  const lines = output.split('\n')
   const message =
     lines.find((line) => /^\s*(?:\[?\w*Error\b.*|Uncaught .*)$/.test(line))?.trim() ??
     lines.find((line) => line.trim() !== '') ??
-    'it ended without a word'
+    'it exited without a message'
   const [, tag] = /has no handler in handlers\/(\S+)\.ts/.exec(message) ?? []
-  if (tag !== undefined) return `${message.replace(/^Error: /, '')}; ${stubs}`
+  if (tag !== undefined) return `${message.replace(/^Error: /, '')}; ${stubHint}`
   const [, module] =
     /Cannot find module '[^']*\/(handlers\/[^']+)' imported from [^']*generated\/routes\.ts/.exec(message) ??
     []
-  if (module !== undefined) return `${module} is not there yet, and operations of the spec are its; ${stubs}`
+  if (module !== undefined) return `${module} does not exist, but the spec has operations for it; ${stubHint}`
   const at = placeIn(folder, lines)
-  return at === null ? message : placed(folder, { ...at, message })
+  return at === null ? message : formatDiagnostic(folder, { ...at, message })
 }
 
-function placeIn(folder: string, lines: string[]): Omit<Place, 'message'> | null {
+function placeIn(folder: string, lines: string[]): Omit<Diagnostic, 'message'> | null {
   for (const [i, text] of lines.entries()) {
     const [, head, row] = /^(?:file:\/\/)?(\/\S+?):(\d+)$/.exec(text) ?? []
     const [, url, stackRow, column] = /\(?(file:\/\/\/\S+?):(\d+):(\d+)\)?$/.exec(text) ?? []
     const path = head ?? (url === undefined ? undefined : fileURLToPath(url))
-    if (path === undefined || !isOwn(folder, path)) continue
+    if (path === undefined || !isProjectFile(folder, path)) continue
     const caret = lines.slice(i + 1, i + 4).find((below) => /^\s*\^+\s*$/.test(below))
     return {
       file: relative(folder, path),
@@ -45,7 +45,7 @@ function placeIn(folder: string, lines: string[]): Omit<Place, 'message'> | null
   return null
 }
 
-function isOwn(folder: string, path: string): boolean {
+function isProjectFile(folder: string, path: string): boolean {
   return path.startsWith(`${folder}/`) && !path.includes('/node_modules/')
 }
 
@@ -53,7 +53,7 @@ function excerptOf(file: string, line: number): string {
   try {
     return readFileSync(file, 'utf8').split('\n')[line - 1]?.trim().slice(0, 120) ?? ''
   } catch (error) {
-    // It may be gone by now.
+    // The file may have been deleted in the meantime.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error
   }

@@ -1,32 +1,32 @@
-// One server of `npm run dev`: a worker of its cluster, so that the port outlives it. It loads the packages as soon as it
-// is there, and the project, as it is by then, when it is told to serve.
+// One server of `npm run dev`, a cluster worker, so that the port stays open between servers. It loads the
+// packages at once, and the project's code when it receives `serve`.
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import { packagesOf } from './packages.ts'
 
-/** What it is told. */
-export type Order = 'serve' | 'stop'
-/** What it tells. */
-export type News =
+/** From the parent. */
+export type ServerCommand = 'serve' | 'stop'
+/** To the parent. */
+export type ServerMessage =
   | { warm: true }
   | { ready: { url: string; firstKey: string | null } }
-  /** A setting, the port or the database is in the way; anything else ends the process with Node's own report. */
-  | { refused: string }
+  /** A setting, the port or the database prevents the start. Any other error crashes the process. */
+  | { startupError: string }
 
-const tell = (news: News): void => {
-  process.send?.(news)
+const send = (message: ServerMessage): void => {
+  process.send?.(message)
 }
 let stop: () => Promise<void> = async () => {}
 
-// The terminal's Ctrl-C reaches all processes; the one that started this one says when.
+// Ctrl-C reaches all processes of the terminal; the parent decides when this one stops.
 process.on('SIGINT', () => {})
-process.on('message', (order: Order) => {
-  void (order === 'serve' ? serve() : end())
+process.on('message', (command: ServerCommand) => {
+  void (command === 'serve' ? serve() : shutDown())
 })
 
-// A package that does not load is the project's to complain about, with the place that wants it.
+// If a package does not load, the project's own import reports it with its place.
 await Promise.allSettled(packagesOf(process.cwd()).map((name) => import(name)))
-tell({ warm: true })
+send({ warm: true })
 
 async function serve(): Promise<void> {
   const { startServer } = await import('../../app/server.ts')
@@ -34,21 +34,21 @@ async function serve(): Promise<void> {
   const { readConfig } = await import('../../infra/config/config.ts')
   try {
     const server = await startServer(readConfig())
-    // A connection that is kept would go on asking a server that is replaced, or meet its end.
+    // A keep-alive connection would continue to use this server after it was replaced.
     server.app.server.maxRequestsPerSocket = 1
     stop = () => server.stop()
-    tell({ ready: { url: server.url, firstKey: server.firstKey } })
+    send({ ready: { url: server.url, firstKey: server.firstKey } })
     flushCompileCache()
   } catch (error) {
-    const refused = explain(error)
-    if (refused === null) throw error
-    tell({ refused })
+    const startupError = explain(error)
+    if (startupError === null) throw error
+    send({ startupError })
   }
 }
 
-async function end(): Promise<void> {
+async function shutDown(): Promise<void> {
   await stop()
-  // A connection that was handed over before the port's owner heard of the end is given back first; it would never be answered.
+  // `disconnect` first returns connections that the primary has already passed to this worker.
   process.once('disconnect', () => process.exit())
   cluster.worker!.disconnect()
 }

@@ -1,11 +1,11 @@
-// TypeScript beside the server: a compiler that keeps watching, in a process of its own. No server waits for it.
+// Runs the TypeScript compiler in watch mode, in a separate process. The server does not wait for it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 
-export interface Place {
+export interface Diagnostic {
   file: string
   line: number
   column: number
@@ -16,8 +16,8 @@ export interface TypeCheck {
   stop(): Promise<void>
 }
 
-/** @param onChecked gets all errors that there are, after each round. */
-export function checkTypes(folder: string, onChecked: (errors: Place[]) => void): TypeCheck {
+/** @param onChecked receives all current errors after each compilation. */
+export function checkTypes(folder: string, onChecked: (errors: Diagnostic[]) => void): TypeCheck {
   const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc')
   const args = [
     '-p',
@@ -35,11 +35,11 @@ export function checkTypes(folder: string, onChecked: (errors: Place[]) => void)
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // The server that starts at the same time goes first.
+  // Lower priority than the server, which starts at the same time.
   if (child.pid !== undefined) setPriority(child.pid, 10)
-  let errors: Place[] = []
+  let errors: Diagnostic[] = []
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const found = placeOf(line)
+    const found = parseDiagnostic(line)
     if (found !== null) errors.push(found)
     if (!/Found \d+ errors?\. Watching/.test(line)) return
     onChecked(errors)
@@ -48,15 +48,15 @@ export function checkTypes(folder: string, onChecked: (errors: Place[]) => void)
   return {
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return
-      const ended = once(child, 'exit')
+      const exited = once(child, 'exit')
       child.kill('SIGTERM')
-      await ended
+      await exited
     },
   }
 }
 
 /** `handlers/members.ts(3,5): error TS2322: …`, or null for any other line. */
-export function placeOf(line: string): Place | null {
+export function parseDiagnostic(line: string): Diagnostic | null {
   const [, file, row, column, code, message] =
     /^(\S[^(]*)\((\d+),(\d+)\): error (TS\d+): (.*)$/.exec(line) ?? []
   return file === undefined

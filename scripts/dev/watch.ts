@@ -1,45 +1,46 @@
-// Owns what counts as a save: files whose content is another than it was. However an editor writes them (in place, by
-// rename, several at once), what changed within a moment is one save.
+// Detects saves: files whose content has changed, whether an editor writes in place or renames.
+// Changes within a short time count as one save.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 
-export interface Watching {
+export interface Watcher {
   close(): void
 }
 
 export interface WatchOptions {
-  /** The project's folder; `below` are the folders in it that are looked at, and files are named from it. */
-  folder: string
-  below: string[]
+  root: string
+  /** The watched folders, relative to `root`. */
+  folders: string[]
+  /** @param files the changed files, relative to `root`. */
   onSave: (files: string[]) => void
-  /** Milliseconds of quiet after which a save is over. */
-  quiet?: number
+  /** A save ends after this time without a change. */
+  quietMs?: number
 }
 
-interface Known {
+interface FileState {
   stamp: string
   digest: string
 }
 
-/** @throws what the system says when it cannot watch. */
-export function watchFiles({ folder, below, onSave, quiet = 60 }: WatchOptions): Watching {
+/** @throws the system's error if it cannot watch a folder. */
+export function watchFiles({ root, folders, onSave, quietMs = 60 }: WatchOptions): Watcher {
   const watchers = new Map<string, FSWatcher>()
   let timer: NodeJS.Timeout | undefined
-  let known = look(new Map())
+  let states = scan(new Map())
 
-  function look(before: Map<string, Known>): Map<string, Known> {
-    const files = new Map<string, Known>()
-    const folders = new Set<string>()
-    for (const top of below) visit(folder, top, before, files, folders)
-    // One watcher for each folder: a file that is replaced is another file in the same folder.
-    for (const at of folders)
+  function scan(before: Map<string, FileState>): Map<string, FileState> {
+    const files = new Map<string, FileState>()
+    const found = new Set<string>()
+    for (const folder of folders) visit(root, folder, before, files, found)
+    // Watches folders, not files: an editor that renames puts a new file into the folder.
+    for (const at of found)
       if (!watchers.has(at))
         watchers.set(
           at,
-          watch(join(folder, at), soon).on('error', () => forget(at)),
+          watch(join(root, at), scheduleCompare).on('error', () => forget(at)),
         )
-    for (const at of watchers.keys()) if (!folders.has(at)) forget(at)
+    for (const at of watchers.keys()) if (!found.has(at)) forget(at)
     return files
   }
 
@@ -48,16 +49,16 @@ export function watchFiles({ folder, below, onSave, quiet = 60 }: WatchOptions):
     watchers.delete(at)
   }
 
-  function soon(): void {
+  function scheduleCompare(): void {
     clearTimeout(timer)
-    timer = setTimeout(compare, quiet)
+    timer = setTimeout(compare, quietMs)
   }
 
   function compare(): void {
-    const now = look(known)
-    const names = new Set([...known.keys(), ...now.keys()])
-    const changed = [...names].filter((name) => known.get(name)?.digest !== now.get(name)?.digest).sort()
-    known = now
+    const now = scan(states)
+    const names = new Set([...states.keys(), ...now.keys()])
+    const changed = [...names].filter((name) => states.get(name)?.digest !== now.get(name)?.digest).sort()
+    states = now
     if (changed.length > 0) onSave(changed)
   }
 
@@ -70,32 +71,32 @@ export function watchFiles({ folder, below, onSave, quiet = 60 }: WatchOptions):
 }
 
 function visit(
-  folder: string,
+  root: string,
   at: string,
-  before: Map<string, Known>,
-  files: Map<string, Known>,
+  before: Map<string, FileState>,
+  files: Map<string, FileState>,
   folders: Set<string>,
 ): void {
   let entries
   try {
-    entries = readdirSync(join(folder, at), { withFileTypes: true })
+    entries = readdirSync(join(root, at), { withFileTypes: true })
   } catch (error) {
-    if (isGone(error)) return
+    if (isNotFound(error)) return
     throw error
   }
   folders.add(at)
   for (const entry of entries) {
     const name = `${at}/${entry.name}`
-    if (entry.isDirectory()) visit(folder, name, before, files, folders)
+    if (entry.isDirectory()) visit(root, name, before, files, folders)
     else if (/\.(ts|js|mjs|json|ya?ml|prisma|sql)$/.test(entry.name)) {
-      const found = knownOf(join(folder, name), before.get(name))
+      const found = stateOf(join(root, name), before.get(name))
       if (found !== null) files.set(name, found)
     }
   }
 }
 
-/** Read only where the system says that it was written since. */
-function knownOf(file: string, before: Known | undefined): Known | null {
+/** Reads the file only if its modification time, size or inode has changed. null if it does not exist. */
+function stateOf(file: string, before: FileState | undefined): FileState | null {
   try {
     const { mtimeMs, size, ino } = statSync(file)
     const stamp = `${mtimeMs} ${size} ${ino}`
@@ -103,12 +104,12 @@ function knownOf(file: string, before: Known | undefined): Known | null {
       ? before
       : { stamp, digest: createHash('sha1').update(readFileSync(file)).digest('hex') }
   } catch (error) {
-    // Between two halves of a rename.
-    if (isGone(error)) return null
+    // The file may be missing for a moment during a rename.
+    if (isNotFound(error)) return null
     throw error
   }
 }
 
-function isGone(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }

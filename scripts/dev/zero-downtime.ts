@@ -1,8 +1,8 @@
-// Owns which server answers: the one that did goes on until the next one is ready, and one that does not come up changes
-// nothing. The port is the cluster's, so it is open all the while; requests that a server has begun end there.
+// Replaces servers without downtime. The current server answers until the next one is ready; a failed start
+// changes nothing. The cluster's primary owns the port, and each server completes its requests.
 import cluster, { type Worker } from 'node:cluster'
 import { join } from 'node:path'
-import type { News, Order } from './server.ts'
+import type { ServerCommand, ServerMessage } from './server.ts'
 
 export interface Serving {
   url: string
@@ -10,33 +10,33 @@ export interface Serving {
 }
 
 export interface Servers {
-  /** Starts the project as it is now. @throws ServerError when it does not come to serve. */
+  /** Starts a server with the current files. @throws ServerError if the start fails. */
   replace(): Promise<Serving>
-  /** Whether one answers. */
+  /** Whether a server is running. */
   serving(): boolean
   stop(): Promise<void>
 }
 
-/** Milliseconds that a server has to itself before the next one loads its packages. */
-const pause = 1_000
+/** The time between the start of a server and the start of the next standby, which loads its packages. */
+const standbyDelayMs = 1_000
 
-/** A server that waits to be told to serve; `pass` hands on what it writes from then on. */
+/** A server that waits for the command `serve`. `passOutput` forwards its output from then on. */
 interface Standby {
   worker: Worker
-  written: () => string
-  pass: () => void
+  output: () => string
+  passOutput: () => void
 }
 
-/** A server that did not come up. `report` is what Node wrote of it, or one sentence when `refused`. */
+/** A failed start. The message is Node's error output or, for a startup error, one sentence. */
 export class ServerError extends Error {
-  refused: boolean
-  constructor(report: string, refused: boolean) {
+  isStartupError: boolean
+  constructor(report: string, isStartupError: boolean) {
     super(report)
-    this.refused = refused
+    this.isStartupError = isStartupError
   }
 }
 
-/** @param env what each server gets beside this process's environment. */
+/** @param env added to this process's environment for each server. */
 export function createServers({
   env,
   onOutput,
@@ -44,65 +44,65 @@ export function createServers({
 }: {
   env: Record<string, string>
   onOutput: (text: string) => void
-  /** The server that answered has ended by itself. */
+  /** The running server has exited by itself. */
   onEnd: (report: string) => void
 }): Servers {
   cluster.setupPrimary({ exec: join(import.meta.dirname, 'server.ts'), args: [], silent: true })
   const all = new Set<Worker>()
   let standby: Standby | null = fork()
   let current: Worker | null = null
-  let later: NodeJS.Timeout | undefined
+  let standbyTimer: NodeJS.Timeout | undefined
   let stopping = false
 
-  /** What it writes before it serves is kept for the report, what it writes later is passed on. */
+  /** Output before `serve` is collected for the error report; later output is forwarded. */
   function fork(): Standby {
     const worker = cluster.fork(env)
     all.add(worker)
     worker.once('exit', () => all.delete(worker))
     let text = ''
-    let passing = false
-    const hear = (chunk: Buffer): void => {
-      if (passing) onOutput(chunk.toString())
+    let forwards = false
+    const onData = (chunk: Buffer): void => {
+      if (forwards) onOutput(chunk.toString())
       else text += chunk
     }
-    worker.process.stdout!.on('data', hear)
-    worker.process.stderr!.on('data', hear)
+    worker.process.stdout!.on('data', onData)
+    worker.process.stderr!.on('data', onData)
     return {
       worker,
-      written: () => text,
-      pass: () => {
-        passing = true
+      output: () => text,
+      passOutput: () => {
+        forwards = true
       },
     }
   }
 
   async function replace(): Promise<Serving> {
-    clearTimeout(later)
-    const { worker, written, pass } = standby === null || standby.worker.isDead() ? fork() : standby
+    clearTimeout(standbyTimer)
+    const { worker, output, passOutput } = standby === null || standby.worker.isDead() ? fork() : standby
     standby = null
     const serving = await new Promise<Serving>((resolve, reject) => {
-      worker.on('message', (news: News) => {
-        if ('ready' in news) resolve(news.ready)
-        if (!('refused' in news)) return
-        tell(worker, 'stop')
-        reject(new ServerError(news.refused, true))
+      worker.on('message', (message: ServerMessage) => {
+        if ('ready' in message) resolve(message.ready)
+        if (!('startupError' in message)) return
+        send(worker, 'stop')
+        reject(new ServerError(message.startupError, true))
       })
-      worker.process.once('close', () => reject(new ServerError(written(), false)))
-      tell(worker, 'serve')
+      worker.process.once('close', () => reject(new ServerError(output(), false)))
+      send(worker, 'serve')
     }).finally(() => {
-      later = setTimeout(() => {
+      standbyTimer = setTimeout(() => {
         if (!stopping) standby = fork()
-      }, pause)
+      }, standbyDelayMs)
     })
-    pass()
-    const before = current
+    passOutput()
+    const previous = current
     current = worker
     worker.process.once('close', () => {
       if (current !== worker) return
       current = null
-      if (!stopping) onEnd(written())
+      if (!stopping) onEnd(output())
     })
-    if (before !== null) tell(before, 'stop')
+    if (previous !== null) send(previous, 'stop')
     return serving
   }
 
@@ -111,19 +111,19 @@ export function createServers({
     serving: () => current !== null,
     async stop() {
       stopping = true
-      clearTimeout(later)
+      clearTimeout(standbyTimer)
       await Promise.all(
         [...all].map(async (worker) => {
-          const ended = new Promise((resolve) => worker.once('exit', resolve))
-          tell(worker, 'stop')
-          await ended
+          const exited = new Promise((resolve) => worker.once('exit', resolve))
+          send(worker, 'stop')
+          await exited
         }),
       )
     },
   }
 }
 
-function tell(worker: Worker, order: Order): void {
-  // To one that has just ended there is nothing to say.
-  if (worker.isConnected()) worker.send(order, undefined, () => {})
+/** Ignores a worker that has just exited. */
+function send(worker: Worker, command: ServerCommand): void {
+  if (worker.isConnected()) worker.send(command, undefined, () => {})
 }

@@ -1,10 +1,10 @@
-// `npm run faults`: the fault tests of `npm test` in their long form, minutes of killing and cutting off.
+// `npm run faults`: runs the fault-injection tests in their long form, which takes minutes.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = join(import.meta.dirname, '../../test/faults')
 process.env.FAULTS = 'long'
-// Longer than a file of the ordinary tests may take.
+// Longer than the time limit of a file in `npm test`.
 process.argv.splice(
   2,
   Infinity,

@@ -1,5 +1,5 @@
-// generated/client: the package that others install. What depends on the spec, its types and its table of operations, is
-// written here; the rest is packages/client/.
+// Writes the npm package generated/client: the types and the table of operations from the spec, and the
+// compiled runtime from packages/client/.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationRow } from '../../packages/client/client.ts'
@@ -12,28 +12,29 @@ import { banner } from './types.ts'
 type Json = any
 
 const source = join(import.meta.dirname, '../../packages/client')
-const uploads = ['createUpload', 'getUpload', 'appendUpload', 'uploadFile']
+/** The client has `resumableUpload` if the contract has these operations. */
+const uploadOperations = ['createUpload', 'getUpload', 'appendUpload', 'uploadFile']
 
-interface Given {
+interface ClientInputs {
   types: string
   project: Json
-  standing: (name: string) => string | null
+  existing: (name: string) => string | null
 }
 
 /**
  * @param types the text of the contract's types.
- * @param project package.json of this project, which says whose license it is and which versions the client is tested with.
- * @param standing the text that a file of the package has, or null.
+ * @param project package.json of this project, for the license and the tested versions of the dependencies.
+ * @param existing reads a file of the generated package, or returns null.
  * @returns the text of each file, by its name in generated/.
  */
 export function emitClient(
   document: Json,
   operations: Operation[],
-  { types, project, standing }: Given,
+  { types, project, existing }: ClientInputs,
 ): Map<string, string> {
   const name = `@${project.name}/client`
   const { version } = document.info
-  const resumable = uploads.every((id) => operations.some((operation) => operation.id === id))
+  const resumable = uploadOperations.every((id) => operations.some((operation) => operation.id === id))
   return new Map([
     ['client/package.json', `${JSON.stringify(manifestOf(name, version, project), null, 2)}\n`],
     ['client/README.md', readFileSync(join(source, 'README.md'), 'utf8').replaceAll('{name}', name)],
@@ -43,7 +44,7 @@ export function emitClient(
     ['client/operations.d.ts', methods(document, operations)],
     ['client/index.js', index(`${project.name}-client/${version}`, resumable)],
     ['client/index.d.ts', indexTypes(resumable)],
-    ...[...compileRuntime(standing)].map(([file, text]): [string, string] => [`client/${file}`, text]),
+    ...[...compileRuntime(existing)].map(([file, text]): [string, string] => [`client/${file}`, text]),
   ])
 }
 
@@ -52,7 +53,7 @@ function manifestOf(name: string, version: string, { license, dependencies, devD
   return {
     name,
     version,
-    description: 'The typed client of the Platform API.',
+    description: 'TypeScript client for the Platform API.',
     license,
     type: 'module',
     engines: { node: '>=22.12' },
@@ -70,12 +71,15 @@ function manifestOf(name: string, version: string, { license, dependencies, devD
   }
 }
 
-/** One operation a line. */
+/** One operation per line. */
 function table(document: Json, operations: Operation[]): string {
   const rows = operations.map(
     (operation) => `  ${operation.id}: ${JSON.stringify(rowOf(document, operation))}`,
   )
-  return `${banner}\n/** What the methods need to know of each operation. */\nexport const operations = {\n${rows.join(',\n')}\n}\n`
+  return (
+    `${banner}\n/** What the client's methods need for each operation. */\n` +
+    `export const operations = {\n${rows.join(',\n')}\n}\n`
+  )
 }
 
 function rowOf(document: Json, operation: Operation): OperationRow {
@@ -92,7 +96,7 @@ function rowOf(document: Json, operation: Operation): OperationRow {
         ? undefined
         : body.contentTypes[0],
     form: body?.form ? { file: body.form.file, json: body.form.json } : undefined,
-    keyed: takes('Idempotency-Key') || undefined,
+    idempotent: takes('Idempotency-Key') || undefined,
     list: listOf(document, operation),
     ends: stream?.ends,
     resumes: stream === null ? undefined : takes('Last-Event-ID') || undefined,
@@ -111,7 +115,7 @@ function answerOf(operation: Operation): OperationRow['answer'] {
   return answered.contentType === 'application/json' ? 'json' : 'text'
 }
 
-/** A list is read on by its `page`, or after what was seen. */
+/** Whether a list is paged by `page` or by the cursor `after`. */
 function listOf(document: Json, operation: Operation): OperationRow['list'] {
   const { properties = {} } = resolve(document, successesOf(operation)[0]?.schema) ?? {}
   const asks = (name: string): boolean => operation.query.some((parameter) => parameter.name === name)
@@ -135,13 +139,17 @@ function streamOf(
 function methods(document: Json, operations: Operation[]): string {
   const lines = operations.map((operation) => {
     const { summary } = document.paths[operation.path][operation.method]
-    return `  /** ${summary.replaceAll('*/', '* /')}: \`${operation.method.toUpperCase()} ${operation.fullPath}\` */\n  ${operation.id}: ${methodOf(document, operation)}`
+    const request = `${operation.method.toUpperCase()} ${operation.fullPath}`
+    return (
+      `  /** ${summary.replaceAll('*/', '* /')}: \`${request}\` */\n` +
+      `  ${operation.id}: ${methodOf(document, operation)}`
+    )
   })
   return `${banner}import type { OperationRow } from './client.js'
 import type { BytesMethod, DownloadMethod, FormMethod, ListMethod, Method, StreamMethod } from './method.js'
 import type { components, operations as Declared } from './types.js'
 
-/** A method for each operation, by its name in the contract. */
+/** One method per operation, named by its operationId. */
 export interface Methods {
 ${lines.join('\n')}
 }
@@ -166,23 +174,28 @@ function methodOf(document: Json, operation: Operation): string {
 }
 
 function index(userAgent: string, resumable: boolean): string {
+  const upload = resumable
+    ? ', resumableUpload: (file, options = {}) => uploadResumably(methods, file, options, clock)'
+    : ''
   return `${banner}import { createClient } from './client.js'
 import { operations } from './operations.js'
-${resumable ? "import { sendResumably } from './resumable.js'\n" : ''}
+${resumable ? "import { uploadResumably } from './resumable.js'\n" : ''}
 export { ConnectionError, DeadlineError, PlatformError } from './error.js'
 
 export function createPlatformClient (options) {
   const { methods, api${resumable ? ', clock' : ''} } = createClient(operations, options, '${userAgent}')
-  return { ...methods, api${resumable ? ', resumableUpload: (file, its = {}) => sendResumably(methods, file, its, clock)' : ''} }
+  return { ...methods, api${upload} }
 }
 `
 }
 
 function indexTypes(resumable: boolean): string {
+  const formTypes = resumable ? "import type { FormFields, Output } from './method.js'\n" : ''
+  const uploadTypes = resumable ? "import type { ResumableOptions } from './resumable.js'\n" : ''
   return `${banner}import type { Client } from 'openapi-fetch'
 import type { ClientOptions } from './client.js'
-${resumable ? "import type { FormFields, Output } from './method.js'\n" : ''}import type { Methods } from './operations.js'
-${resumable ? "import type { ResumableOptions } from './resumable.js'\n" : ''}import type { ${resumable ? 'operations, ' : ''}paths } from './types.js'
+${formTypes}import type { Methods } from './operations.js'
+${uploadTypes}import type { ${resumable ? 'operations, ' : ''}paths } from './types.js'
 
 export type { Clock } from './clock.js'
 export type { ClientOptions } from './client.js'
@@ -193,17 +206,23 @@ export type { Progress } from './progress.js'
 export type { components, operations, paths } from './types.js'
 
 export interface PlatformClient extends Methods {
-  /** openapi-fetch by method and path, with the same key, Idempotency-Keys and repetitions; what it answers is not thrown. */
+  /**
+   * openapi-fetch by method and path, with the same authentication and retries. It does not throw API
+   * errors.
+   */
   api: Client<paths>
 ${
   resumable
-    ? `  /** Uploads a file in pieces that goes on where it is cut off. @returns the upload, with its \`file_id\`. */
-  resumableUpload (file: Blob, options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>): Promise<Output<operations['getUpload']>>
+    ? `  /** Uploads a file in chunks; resumes after a network error. @returns the upload with its \`file_id\`. */
+  resumableUpload (
+    file: Blob,
+    options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>,
+  ): Promise<Output<operations['getUpload']>>
 `
     : ''
 }}
 
-/** Sends nothing yet. */
+/** Sends no request. */
 export declare function createPlatformClient (options: ClientOptions): PlatformClient
 `
 }

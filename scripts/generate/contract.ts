@@ -1,5 +1,5 @@
-// Reads spec/, holds it against the rules, and bundles it into one document with every implied response written out.
-// A problem is reported with the file, line and column of the place that has to change.
+// Reads and lints spec/, bundles it into one document and adds the implied responses.
+// Every problem is reported with file, line and column.
 import {
   BaseResolver,
   bundle,
@@ -24,16 +24,15 @@ export interface Problem {
   excerpt: string
 }
 
-/** The spec breaks at least one rule. `problems` are sorted by place. */
+/** The spec violates at least one rule. `problems` are sorted by place. */
 export class ContractError extends GenerateError {
   problems: Problem[]
   constructor(problems: Problem[]) {
     const lines = problems.map(
       (p) => `${p.file}:${p.line}:${p.column} ${p.message} (${p.rule})${p.excerpt && `\n    ${p.excerpt}`}`,
     )
-    super(
-      `${lines.join('\n')}\n\n${problems.length} ${problems.length === 1 ? 'problem' : 'problems'} in the spec; nothing was written.`,
-    )
+    const count = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`
+    super(`${lines.join('\n')}\n\n${count} in the spec; nothing was written.`)
     this.problems = problems
   }
 }
@@ -109,14 +108,14 @@ async function lintOrThrow(
   try {
     return (await lint({ ref, config, externalRefResolver })).filter((p) => p.severity === 'error')
   } catch (error) {
-    // A file that is no YAML at all never gets as far as the rules; the parser's own mark says where.
+    // A file that is not valid YAML never reaches the rules; the parser's mark has the place.
     const mark = (error as any).originalError?.mark ?? (error as any).mark
     const source = (error as any).source
     const file = source?.absoluteRef ?? ref
     const lines: string[] = source?.getLines() ?? (await readFile(file, 'utf8').catch(() => '')).split('\n')
     throw new ContractError([
       {
-        file: shown(file, dirname(ref)),
+        file: relativeTo(file, dirname(ref)),
         line: (mark?.line ?? 0) + 1,
         column: (mark?.column ?? mark?.col ?? 0) + 1,
         message: String((error as any).originalError?.reason ?? (error as Error).message).split('\n')[0],
@@ -131,14 +130,14 @@ function sorted(
   all: Array<Pick<NormalizedProblem, 'message' | 'ruleId'> & { location: NormalizedProblem['location'] }>,
   folder: string,
 ): Problem[] {
-  // Where a file cannot be read, every reference into it fails too: only the cause is worth a line.
+  // If a file cannot be parsed, every reference into it fails too: report only the cause.
   const unreadable = all.filter(({ message }) => message.startsWith('Failed to parse'))
   const problems = (unreadable.length > 0 ? unreadable : all).map((problem) => {
     const at = problem.location[0]
     const { start } = getLineColLocation(at) as any
     return {
-      file: shown(at.source.absoluteRef, folder),
-      // A file that cannot be read as a whole has no place of its own.
+      file: relativeTo(at.source.absoluteRef, folder),
+      // An error about the whole file has no line.
       line: start.line || 1,
       column: start.col || 1,
       message: problem.message
@@ -159,6 +158,6 @@ function excerptOf(line = ''): string {
   return line.trim().slice(0, 120)
 }
 
-function shown(file: string, specFolder: string): string {
+function relativeTo(file: string, specFolder: string): string {
   return relative(dirname(specFolder), file)
 }

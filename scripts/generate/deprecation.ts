@@ -1,22 +1,24 @@
-// From `deprecated` to what follows of it: each answer of the operation declares the header fields that announce its end, and its description says it.
+// Completes deprecated operations: adds the Deprecation and Sunset headers to their responses and the dates
+// to their descriptions.
 import { resolve } from './resolve.ts'
 
 type Json = any
 
-/** Days as in the spec; the path of the operation that comes after it, with the server's prefix. */
 export interface Deprecation {
+  /** Dates such as 2027-06-30. */
   since: string
   sunset: string
+  /** The path of the replacement, with the server's prefix. */
   successor: string | null
 }
 
 const fields = {
   Deprecation: {
-    description: 'Since when it is deprecated (RFC 9745).',
+    description: 'The time since which the operation is deprecated, as a Unix timestamp (RFC 9745).',
     schema: { type: 'string', pattern: '^@[0-9]+$' },
   },
   Sunset: {
-    description: 'Until when it answers (RFC 8594); a Link has what comes after it.',
+    description: 'The time when the operation is removed (RFC 8594). The Link header names the successor.',
     schema: { type: 'string' },
   },
 }
@@ -31,7 +33,9 @@ export function addDeprecations(document: Json): void {
       const instead =
         operation['x-successor'] === undefined ? '' : ` Use \`${operation['x-successor']}\` instead.`
       operation.description =
-        `${operation.description ?? ''}\n\nDeprecated since ${operation['x-deprecated-at']}; it answers until ${operation['x-sunset']}.${instead}`.trim()
+        `${operation.description ?? ''}\n\nDeprecated since ${operation['x-deprecated-at']}, ` +
+        `available until ${operation['x-sunset']}.${instead}`
+      operation.description = operation.description.trim()
       operation.responses = Object.fromEntries(
         Object.entries<Json>(operation.responses).map(([status, given]) => {
           const response = resolve(document, given)
@@ -42,7 +46,7 @@ export function addDeprecations(document: Json): void {
   }
 }
 
-/** @returns null for an operation that stays. */
+/** @returns null for an operation that is not deprecated. */
 export function deprecationOf(
   document: Json,
   operation: Json,
@@ -63,7 +67,7 @@ export function deprecationOf(
   }
 }
 
-/** What YAML took for a time is a day again. */
+/** The date as text; YAML may have parsed it as a timestamp. */
 function day(value: unknown): string {
   return value instanceof Date ? value.toISOString().slice(0, 10) : String(value)
 }

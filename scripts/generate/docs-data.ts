@@ -1,5 +1,5 @@
-// What the reference page shows beside the contract: of each operation an example request, its answers and how it is called, and the catalogues of errors
-// and events. It is a file of its own, so that the contract does not carry it.
+// Writes generated/docs.json for the reference page: example requests, responses and code samples of each
+// operation, and the catalogs of errors and events. The OpenAPI document stays free of them.
 import type { DeclaredCode } from './errors.ts'
 import type { DeclaredEvent } from './events.ts'
 import { exampleOf, repliesOf, requestOf } from './examples.ts'
@@ -8,8 +8,8 @@ import { samplesOf } from './samples.ts'
 
 type Json = any
 
-/** @param client the name of the package of the typed client. */
-export function emitCatalogue(
+/** @param client the name of the client's npm package. */
+export function emitDocsData(
   document: Json,
   {
     operations,
@@ -18,7 +18,7 @@ export function emitCatalogue(
     client,
   }: { operations: Operation[]; codes: DeclaredCode[]; events: DeclaredEvent[]; client: string },
 ): string {
-  const shown = operations.map((operation) => [
+  const samples = operations.map((operation) => [
     operation.id,
     {
       request: requestOf(document, operation),
@@ -26,10 +26,15 @@ export function emitCatalogue(
       samples: samplesOf(document, operation, client),
     },
   ])
-  return `${JSON.stringify({ operations: Object.fromEntries(shown), errors: codes, events: events.map((event) => shownEvent(document, event)) }, null, 1)}\n`
+  const data = {
+    operations: Object.fromEntries(samples),
+    errors: codes,
+    events: events.map((event) => eventData(document, event)),
+  }
+  return `${JSON.stringify(data, null, 1)}\n`
 }
 
-function shownEvent(document: Json, { type, scope, audience, role, object, payload }: DeclaredEvent): Json {
+function eventData(document: Json, { type, scope, audience, role, object, payload }: DeclaredEvent): Json {
   const { description, example = {} } = document['x-events'][type]
   const whole = exampleOf(document, { $ref: `#/components/schemas/${payload}` })
   const data = {

@@ -1,2 +1,2 @@
-/** Something that the person who runs the generator has to change; the message says what, and no stack helps. */
+/** An error that the user of the generator must fix. It is printed without a stack trace. */
 export class GenerateError extends Error {}

@@ -1,7 +1,7 @@
-// From x-error-codes to what follows of it: the values of the field that holds the code of an error.
+// Fills the enum of error codes from x-error-codes.
 type Json = any
 
-/** One code of errors, as the spec describes it. */
+/** An error code of the spec. */
 export interface DeclaredCode {
   code: string
   status: number[]
@@ -12,7 +12,7 @@ export interface DeclaredCode {
   reserved: boolean
 }
 
-/** A schema with `x-error-code` has the declared codes as its enum. Changes `document`. */
+/** Gives a schema with `x-error-code` the declared codes as its enum. Changes `document`. */
 export function addErrorCodes(document: Json): DeclaredCode[] {
   const declared = Object.entries<Json>(document['x-error-codes'] ?? {}).map(([code, said]) => ({
     code,

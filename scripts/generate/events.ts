@@ -1,5 +1,5 @@
-// From x-events to what follows of it: the enums of event types, a webhook with the whole payload for each type, and the
-// table and types that emitting reads.
+// Expands x-events: the enums of event types, a payload schema and a webhook for each type, and the generated
+// table and types for services/events.
 import { GenerateError } from './error.ts'
 import { componentOf, type Pool } from './schemas.ts'
 import { banner } from './types.ts'
@@ -10,16 +10,17 @@ export interface DeclaredEvent {
   type: string
   scope: string
   audience: 'project' | 'user' | 'admins' | 'everyone'
-  /** The field of the object that holds the project's id. */
+  /** The field of the object with the project's id. */
   project: string | null
-  /** The least role that may read it. */
+  /** The lowest role that may read the event. */
   role: string | null
-  /** The component that describes `data.object`, and the one of the whole event. */
+  /** The component of `data.object`. */
   object: string
+  /** The component of the whole event. */
   payload: string
 }
 
-/** Writes the enums, the payloads and the webhooks into `document`. */
+/** Adds the enums, the payload schemas and the webhooks to `document`. */
 export function addEvents(document: Json): DeclaredEvent[] {
   const declared = Object.entries<Json>(document['x-events'] ?? {})
   fillEnums(
@@ -28,7 +29,7 @@ export function addEvents(document: Json): DeclaredEvent[] {
   )
   const schemas = document.components?.schemas ?? {}
   return declared.map(([type, { description, object: ref, scope, project, role, audience }]) => {
-    const object = asTold(schemas, componentOf(ref)!)
+    const object = objectInEvents(schemas, componentOf(ref)!)
     const payload = `${pascal(type)}Event`
     schemas[payload] = payloadOf(schemas, type, description, object)
     document.webhooks ??= {}
@@ -36,8 +37,8 @@ export function addEvents(document: Json): DeclaredEvent[] {
       post: {
         tags: ['webhooks'],
         summary: type,
-        description: `${description} ${readersOf(scope, role)}`,
-        // What comes in is signed; it carries no key.
+        description: `${description} ${requirement(scope, role)}`,
+        // Deliveries are signed and carry no API key.
         security: [],
         requestBody: {
           required: true,
@@ -46,8 +47,8 @@ export function addEvents(document: Json): DeclaredEvent[] {
         responses: {
           '2XX': {
             description:
-              'The endpoint accepted the event. A response with status 410 disables the endpoint. ' +
-              'All other responses are failures, and the delivery is retried.',
+              'The delivery succeeded. 410 disables the endpoint; any other status is a failure ' +
+              'and is retried.',
           },
         },
       },
@@ -64,14 +65,13 @@ export function addEvents(document: Json): DeclaredEvent[] {
   })
 }
 
-function readersOf(scope: string, role: string | undefined): string {
-  const key = `Requires an API key with the scope \`${scope}\``
+function requirement(scope: string, role: string | undefined): string {
   return role === undefined
-    ? `${key}.`
-    : `${key}, whose owner has at least the role \`${role}\` in the project.`
+    ? `Requires the scope \`${scope}\`.`
+    : `Requires the scope \`${scope}\` and at least the project role \`${role}\`.`
 }
 
-/** A schema with `x-event-types`, wherever it stands, has the declared types as its enum, among what it lists itself. */
+/** Replaces `types` in every `x-event-types` by the declared types, and makes the list the schema's enum. */
 function fillEnums(node: Json, types: string[]): void {
   if (typeof node !== 'object' || node === null) return
   if (Array.isArray(node['x-event-types'])) {
@@ -81,8 +81,8 @@ function fillEnums(node: Json, types: string[]): void {
   for (const value of Object.values(node)) fillEnums(value, types)
 }
 
-/** The component itself, or, where fields of it depend on who reads it, a copy without them. */
-function asTold(schemas: Json, name: string): string {
+/** The component, or a copy without the fields with `x-in-events: false`, which depend on the reader. */
+function objectInEvents(schemas: Json, name: string): string {
   const { properties = {}, required = [], ...rest } = schemas[name]
   const hidden = Object.keys(properties).filter((property) => properties[property]['x-in-events'] === false)
   if (hidden.length === 0) return name
@@ -98,16 +98,19 @@ function asTold(schemas: Json, name: string): string {
   return without
 }
 
+const previousDescription =
+  'The previous values of the changed fields. Empty unless the event reports an update.'
+
 function payloadOf(schemas: Json, type: string, description: string, object: string): Json {
   const previous = `${object}Before`
   schemas[previous] ??= {
     type: 'object',
     additionalProperties: false,
-    description: 'The previous values of the fields that changed. Empty unless the event is about an update.',
+    description: previousDescription,
     properties: schemas[object].properties,
   }
   if (schemas.Event === undefined)
-    throw new GenerateError('x-events needs the schema Event, which says what every event has.')
+    throw new GenerateError('x-events needs the schema Event, which describes the fields of all events.')
   const { data, ...properties } = schemas.Event.properties
   return {
     type: 'object',
@@ -116,19 +119,21 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
     required: schemas.Event.required,
     properties: {
       ...properties,
-      type: { const: type, description: 'The event type.' },
+      type: { const: type, description: 'The type of the event.' },
       data: {
         type: 'object',
-        description: 'The resource that the event is about, and its previous values.',
         additionalProperties: false,
+        description: 'The resource that the event is about.',
         required: data.required,
         properties: {
           object: {
             $ref: `#/components/schemas/${object}`,
-            description:
-              'The resource after the event. Deleted resources are as they were before the deletion.',
+            description: 'The resource after the change.',
           },
-          previous_attributes: { $ref: `#/components/schemas/${previous}` },
+          previous_attributes: {
+            $ref: `#/components/schemas/${previous}`,
+            description: previousDescription,
+          },
         },
       },
     },
@@ -142,20 +147,32 @@ function pascal(type: string): string {
 
 /** The table and the types of events, for services/events. */
 export function emitEvents(events: DeclaredEvent[], objects: Pool, payloads: Pool): string {
-  const rows = events.map(
-    ({ type, scope, audience, project, role, object, payload }) =>
-      `  '${type}': { scope: '${scope}', audience: '${audience}', project: ${project === null ? 'null' : `'${project}'`}, role: ${role === null ? 'null' : `'${role}'`}, serializer: '${objects.add({ $ref: `#/components/schemas/${object}` }, object)}', payload: '${payloads.add({ $ref: `#/components/schemas/${payload}` }, payload)}' }`,
-  )
+  const quoted = (value: string | null): string => (value === null ? 'null' : `'${value}'`)
+  const add = (pool: Pool, name: string): string => pool.add({ $ref: `#/components/schemas/${name}` }, name)
+  const rows = events.map(({ type, scope, audience, project, role, object, payload }) => {
+    const fields = [
+      `scope: '${scope}'`,
+      `audience: '${audience}'`,
+      `project: ${quoted(project)}`,
+      `role: ${quoted(role)}`,
+      `serializer: '${add(objects, object)}'`,
+      `payload: '${add(payloads, payload)}'`,
+    ]
+    return `  '${type}': { ${fields.join(', ')} }`
+  })
   return `${banner}import type { components } from './types.ts'
 
-/** What \`data.object\` of each type of event is. */
+/** The type of \`data.object\` for each event type. */
 export interface EventObjects {
 ${events.map(({ type, object }) => `  '${type}': components['schemas']['${object}']`).join('\n')}
 }
 
 export type EventType = keyof EventObjects
 
-/** What the spec declares of each type of event: who may read it, where its project stands, and what writes and checks it. */
+/**
+ * What the spec declares for an event type. \`project\` is the field of the object with the project's id,
+ * \`serializer\` writes the object, and \`payload\` validates the whole event.
+ */
 export interface EventInfo {
   scope: string
   audience: 'project' | 'user' | 'admins' | 'everyone'

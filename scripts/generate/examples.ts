@@ -1,11 +1,11 @@
-// What a request and an answer look like: assembled from the examples that the spec gives of schemas and of their properties. The lint sees to it that
-// there are enough of them.
+// Assembles example requests and responses from the examples of schemas and their properties.
+// The rule `has-example` makes sure that there are enough of them.
 import type { Operation } from './model.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
 
-/** The example of a schema: its own, or made of those of its parts. A file of a form is its name. */
+/** The schema's own example, or one composed of its parts' examples. A form's file is given by its name. */
 export function exampleOf(document: Json, schema: Json): Json {
   if (schema.example !== undefined) return schema.example
   if (schema.examples !== undefined) return schema.examples[0]
@@ -39,7 +39,7 @@ function combined(parts: Json[]): Json {
   return parts.length === 1 ? parts[0] : Object.assign({}, ...parts)
 }
 
-/** A request that succeeds where what it names is there: the required parameters, and the body as one of its media types. */
+/** The required parameters and the body of a request that succeeds if the named resources exist. */
 export interface RequestExample {
   path: Record<string, string | number>
   query: Record<string, string | number>
@@ -76,7 +76,7 @@ function bodyOf(document: Json, { path, method, body }: Operation): RequestExamp
   return { type, value: mediaExample(document, content[type]) }
 }
 
-/** The example of each success with a body that is text: JSON, or the data of each event of a stream. */
+/** Example bodies by status: of each success with JSON or an event stream. */
 export function repliesOf(document: Json, { path, method, responses }: Operation): Record<string, Json> {
   const declared = document.paths[path][method].responses
   const found: Record<string, Json> = {}

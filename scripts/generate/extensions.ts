@@ -1,6 +1,5 @@
-// The places where this project's extensions hold schemas, for the linter and the bundler, which then follow the
-// references in them and know what else may stand there.
-
+// Adds this project's extensions to Redocly's type tree, so that the linter checks them and the bundler
+// resolves the references in them.
 /** Redocly's type tree for OpenAPI 3, with `x-events`, `x-error-codes` and `x-stream-events` in it. */
 export function withExtensions(types: Record<string, any>): Record<string, any> {
   return {

@@ -1,5 +1,5 @@
-// Writes into each operation the error responses that x-implied-responses derives from what it declares, and into one whose answers are pages
-// that its errors are, too, to a browser.
+// Adds the responses of x-implied-responses to each operation, depending on what the operation declares.
+// Operations that return HTML pages also get HTML as a media type of their errors.
 import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
 
@@ -16,12 +16,12 @@ const takes =
   (name: string) =>
   ({ parameters }: Declared): boolean =>
     parameters.some((p) => p.name === name)
-/** Whether an Idempotency-Key makes a difference. */
-const storesAnswer = (declared: Declared): boolean =>
+/** Whether responses are stored by Idempotency-Key. */
+const usesIdempotency = (declared: Declared): boolean =>
   takes('Idempotency-Key')(declared) && declared.operation['x-idempotency'] !== 'anew'
 const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
 
-/** When each group of x-implied-responses holds for an operation. */
+/** The condition of each group of x-implied-responses. */
 export const conditions: Record<string, (declared: Declared) => boolean> = {
   every: () => true,
   answer: ({ document, operation }) =>
@@ -29,16 +29,16 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
       ([status, r]) => status < '300' && resolve(document, r).content !== undefined,
     ),
   secured: ({ document, operation }) => (operation.security ?? document.security ?? []).length > 0,
-  // Whether the operation takes a body or not: a client may send one.
+  // A client may send a body even if the operation declares none.
   body: ({ method }) => method !== 'get' && method !== 'options',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
-  idempotent: storesAnswer,
-  'idempotent-body': (declared) => storesAnswer(declared) && hasBody(declared),
+  idempotent: usesIdempotency,
+  'idempotent-body': (declared) => usesIdempotency(declared) && hasBody(declared),
   'conditional-read': takes('If-None-Match'),
   'conditional-write': takes('If-Match'),
 }
 
-/** Changes `document`. A response that the operation declares itself stays as it is. */
+/** Changes `document`. The operation's own responses take precedence. */
 export function addImpliedResponses(document: Json): void {
   const implied = Object.entries<Record<string, string>>(document['x-implied-responses'] ?? {})
   for (const path of Object.values<Json>(document.paths)) {
@@ -55,19 +55,19 @@ export function addImpliedResponses(document: Json): void {
           all[status] = { $ref: `#/components/responses/${name}` }
       }
       Object.assign(all, operation.responses)
-      const shown = answersPages(document, operation)
+      const addPage = returnsPages(document, operation)
         ? (response: Json): Json => withPage(document, response)
         : (response: Json): Json => response
       operation.responses = Object.fromEntries(
         Object.keys(all)
           .sort()
-          .map((status) => [status, shown(all[status])]),
+          .map((status) => [status, addPage(all[status])]),
       )
     }
   }
 }
 
-function answersPages(document: Json, { responses }: Json): boolean {
+function returnsPages(document: Json, { responses }: Json): boolean {
   return Object.values<Json>(responses).some(
     (response) => resolve(document, response).content?.['text/html'] !== undefined,
   )

@@ -1,15 +1,15 @@
-// `npm run generate`: from spec/ and prisma/schema.prisma to everything in generated/.
-//   --check   changes nothing and fails when what is committed differs
-//   --stubs   also writes a stub for each operation that has no handler yet
-//   --spec F  another root document, --out D another folder (for measuring and tests)
+// `npm run generate`: writes generated/ from spec/ and prisma/schema.prisma.
+//   --check   writes nothing and fails if generated/ is out of date
+//   --stubs   also writes a stub for each operation without a handler
+//   --spec F  another root document; --out D another folder (for benchmarks and tests)
 import { parseArgs } from 'node:util'
 import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
-import { emitCatalogue } from './docs-data.ts'
+import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
-import { removeNotes, requireAgreement } from './schema-db-check.ts'
+import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { readContract } from './contract.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
@@ -27,13 +27,13 @@ const root = resolve(import.meta.dirname, '../..')
 
 export interface Emitted {
   operations: Operation[]
-  /** By file name: what a server loads. */
+  /** The files that a server loads, by name. */
   served: Map<string, string>
-  /** What only compilers and clients read, which no server waits for. */
+  /** The files for compilers and clients only, by name. */
   types(): Promise<Map<string, string>>
 }
 
-/** Everything in generated/ that comes from the spec, by file name. */
+/** All files of generated/ that come from the spec, by name. */
 export async function emitAll(
   spec: string,
 ): Promise<{ files: Map<string, string>; operations: Operation[] }> {
@@ -41,17 +41,17 @@ export async function emitAll(
   return { operations, files: new Map([...served, ...(await types())]) }
 }
 
-/** @param compilers those of the generation before, which make this one cheaper. */
+/** @param compilers those of an earlier call, to compile only what has changed. */
 export async function emit(spec: string, compilers = createCompilers()): Promise<Emitted> {
   const document = await readContract(spec)
-  if (spec === join(root, 'spec/openapi.yaml')) await requireAgreement(root, document)
-  removeNotes(document)
+  if (spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, document)
+  removeDatabaseNotes(document)
   const events = addEvents(document)
   const codes = addErrorCodes(document)
   addDeprecations(document)
   const operations = operationsOf(document)
   const { parameters, bodies, responses, names } = schemasOf(operations)
-  // Before what is compiled: the objects and payloads of events are among it.
+  // Before the compilation: it adds the objects and payloads of events to the pools.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
   const published = Object.fromEntries(
@@ -61,7 +61,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
   const served = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
     ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
-    ['docs.json', emitCatalogue(document, { operations, codes, events, client: `@${project.name}/client` })],
+    ['docs.json', emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` })],
     ['operations.ts', emitOperations(operations, names)],
     ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
@@ -80,25 +80,25 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
         declaration(
           'validators',
           "import('ajv').ValidateFunction",
-          'What checks the parts of a request, by the names in the table of operations.',
+          'Validators for the parts of a request, by the names in the table of operations.',
         ),
       ],
       [
         'replies.d.ts',
-        declaration('replies', "import('ajv').ValidateFunction", 'What checks the bodies of answers.'),
+        declaration('replies', "import('ajv').ValidateFunction", 'Validators for response bodies.'),
       ],
       [
         'serializers.d.ts',
         declaration(
           'serializers',
           '(body: unknown) => string',
-          'What writes the bodies of answers, leaving out what the spec does not declare.',
+          'Serializers for response bodies. They omit fields that the spec does not declare.',
         ),
       ],
       ...emitClient(document, operations, {
         types: await emitTypes(document),
         project,
-        standing: (name) => textOf(join(root, 'generated/client'), name),
+        existing: (name) => textOf(join(root, 'generated/client'), name),
       }),
     ])
   return { operations, served, types }
@@ -115,7 +115,7 @@ interface Options {
   out?: string
 }
 
-/** What a generation did: the files in generated/ that it wrote, and a line for each stub and each handler of nothing. */
+/** `wrote` are files in generated/; `stubs` are lines about stubs and unused handlers. */
 interface Generated {
   operations: number
   wrote: string[]
@@ -123,8 +123,8 @@ interface Generated {
 }
 
 /**
- * @returns the lines that tell what was done.
- * @throws GenerateError, before anything is written.
+ * @returns the lines to print.
+ * @throws GenerateError before any file is written.
  */
 export async function generate(options: Options): Promise<string[]> {
   if (options.check) return await checkGenerated(options)
@@ -132,19 +132,20 @@ export async function generate(options: Options): Promise<string[]> {
   const { operations, wrote, stubs } = await writeGenerated(options)
   const { user, system } = process.cpuUsage(started)
   const seconds = ((user + system) / 1e6).toFixed(1)
+  const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   return [
     ...stubs,
-    `${operations} operations in ${relative(root, specOf(options))}: ${wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`} (${seconds} s of CPU)`,
+    `${operations} operations in ${relative(root, specOf(options))}: ${result} (${seconds} s of CPU)`,
   ]
 }
 
-/** @throws GenerateError, before anything is written. */
+/** @throws GenerateError before any file is written. */
 async function writeGenerated(options: Options): Promise<Generated> {
   const { files, operations } = await emitAll(specOf(options))
   const prisma = options.out === undefined ? await generatePrisma(root) : []
   const wrote = [...prisma, ...(await write(outOf(options), files))]
-  // A folder that somebody names may hold other things; generated/ is the generator's alone.
-  if (options.out === undefined) await removeStrangers(files)
+  // Everything in generated/ belongs to the generator; a folder given with --out may contain other files.
+  if (options.out === undefined) await removeUnknownFiles(files)
   return {
     operations: operations.length,
     wrote,
@@ -153,8 +154,9 @@ async function writeGenerated(options: Options): Promise<Generated> {
 }
 
 /**
- * Writes what a server loads of generated/, and answers with what writes the rest, each with the names of what it wrote.
- * @throws GenerateError, before anything is written.
+ * Writes the files that a server loads. `writeTypes` writes the others. Both return the names of changed
+ * files.
+ * @throws GenerateError before any file is written.
  */
 export async function writeServed(
   compilers: Compilers,
@@ -167,15 +169,15 @@ export async function writeServed(
     async writeTypes() {
       const files = await types()
       const written = await write(out, files)
-      await removeStrangers(new Map([...served, ...files]))
+      await removeUnknownFiles(new Map([...served, ...files]))
       return written
     },
   }
 }
 
-async function removeStrangers(files: Map<string, string>): Promise<void> {
+async function removeUnknownFiles(files: Map<string, string>): Promise<void> {
   const out = outOf({})
-  for (const name of await strangers(out, files)) await rm(join(out, name), { recursive: true })
+  for (const name of await unknownFiles(out, files)) await rm(join(out, name), { recursive: true })
 }
 
 async function checkGenerated(options: Options): Promise<string[]> {
@@ -185,16 +187,14 @@ async function checkGenerated(options: Options): Promise<string[]> {
     ...(await differing(outOf(options), files)),
   ]
   if (stale.length > 0)
-    throw new GenerateError(
-      `generated/ is not what the spec says; run \`npm run generate\`:\n  ${stale.join('\n  ')}`,
-    )
-  return [`generated/ is what the spec says (${operations.length} operations)`]
+    throw new GenerateError(`generated/ is out of date; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
+  return [`generated/ is up to date (${operations.length} operations)`]
 }
 
 const specOf = (options: Options): string => resolve(options.spec ?? join(root, 'spec/openapi.yaml'))
 const outOf = (options: Options): string => resolve(options.out ?? join(root, 'generated'))
 
-/** @returns the names of the files that were not as they should be. */
+/** @returns the names of the files that it changed. */
 async function write(out: string, files: Map<string, string>): Promise<string[]> {
   await mkdir(out, { recursive: true })
   const changed: string[] = []
@@ -210,17 +210,14 @@ async function write(out: string, files: Map<string, string>): Promise<string[]>
 async function differing(out: string, files: Map<string, string>): Promise<string[]> {
   const found: string[] = []
   for (const [name, text] of files) {
-    const there = textOf(out, name)
-    if (there !== text) found.push(`generated/${name}${there === null ? ' (missing)' : ''}`)
+    const current = textOf(out, name)
+    if (current !== text) found.push(`generated/${name}${current === null ? ' (missing)' : ''}`)
   }
-  return [
-    ...found,
-    ...(await strangers(out, files)).map((name) => `generated/${name} (nothing generates it)`),
-  ]
+  return [...found, ...(await unknownFiles(out, files)).map((name) => `generated/${name} (not generated)`)]
 }
 
-/** What stands in the folder and comes from nothing. */
-async function strangers(out: string, files: Map<string, string>): Promise<string[]> {
+/** The files in the folder that the generator does not write. */
+async function unknownFiles(out: string, files: Map<string, string>): Promise<string[]> {
   const inside = (await readdir(join(out, 'client')).catch(() => [])).map((name) => `client/${name}`)
   return [...(await readdir(out)).filter((name) => name !== 'client' && name !== 'prisma'), ...inside]
     .filter((name) => !files.has(name))
@@ -244,7 +241,8 @@ function readArguments(): Options {
     }).values
   } catch (error) {
     throw new GenerateError(
-      `${(error as Error).message.split('\n')[0]} It takes --check, --stubs, --spec FILE and --out FOLDER.`,
+      `${(error as Error).message.split('\n')[0]} ` +
+        'The options are --check, --stubs, --spec FILE and --out FOLDER.',
       { cause: error },
     )
   }

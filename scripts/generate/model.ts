@@ -1,4 +1,4 @@
-// The operations of a bundled document in the plain form that every emitter reads.
+// The operations of the bundled document in the form that all emitters use.
 import { deprecationOf, type Deprecation } from './deprecation.ts'
 import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
@@ -7,15 +7,15 @@ type Json = any
 
 export interface Response {
   status: number
-  /** The media type of the body, or null when there is none. */
+  /** The media type of the body; null if there is no body. */
   contentType: string | null
-  /** The schema as the document has it: a `$ref` where it is one. */
+  /** The schema as in the document; it may be a `$ref`. */
   schema: Json | null
-  /** The data of each kind of event, where the body is a stream of them. */
+  /** The schema of each event's data, if the body is an event stream. */
   events: Record<string, Json> | null
-  /** Its fields that have no part in the ETag. */
+  /** Fields with `x-volatile`, which are left out of the ETag. */
   volatile: string[]
-  /** Whether the body is bytes that no schema describes. */
+  /** Whether the body is raw bytes. */
   binary: boolean
   headers: string[]
 }
@@ -25,37 +25,40 @@ export interface Parameter {
   in: 'path' | 'query' | 'header'
   required?: boolean
   schema: Json
-  /** Its name among the document's components, where it is one of them. */
+  /** The name of the component, if the parameter is one. */
   component?: string
 }
 
 export interface Body {
   required: boolean
   contentTypes: string[]
-  /** What JSON, or the fields of a short form, have to be. */
+  /** The schema of a JSON body or a URL-encoded form. */
   schema: Json | null
-  /** The form's file, whether it has a field for the file's name, and which fields are JSON or may come several times. */
+  /**
+   * For multipart/form-data: the field of the file, whether the form has a `name` field, and the fields
+   * that are JSON or repeatable.
+   */
   form: { file: string; named: boolean; json: string[]; lists: string[] } | null
-  /** What the other fields of a form have to be. */
+  /** The schema of the multipart form without its file. */
   fields: Json | null
-  /** Whether it is bytes, or has them in it: then its handler reads it while it arrives. JSON is not, where it is taken too. */
+  /** Whether the handler reads the body as a stream: raw bytes or a form with a file, but never JSON. */
   streamed: boolean
-  /** Whether its handler gets the bytes of JSON as they came, because they are signed. */
+  /** Whether the handler gets the unparsed bytes of the JSON, to verify a signature. */
   raw: boolean
 }
 
 export interface Operation {
   id: string
   method: 'get' | 'put' | 'post' | 'delete' | 'patch' | 'options'
-  /** As in the spec, without the server's prefix. */
+  /** The path without the server's prefix. */
   path: string
-  /** As in the spec, with the server's prefix. */
+  /** The path with the server's prefix. */
   fullPath: string
   tag: string
   summary: string
   /** null for a public operation. */
   scopes: string[] | null
-  /** Whether a request without a key is let through to the handler. */
+  /** Whether requests without a key are accepted. */
   keyOptional: boolean
   rateLimit: string | null
   path_: Parameter[]
@@ -70,7 +73,7 @@ export interface Operation {
   handlesIdempotency: boolean
   /** Whether a repeated Idempotency-Key runs the operation again, because it changes nothing. */
   ignoresIdempotencyKey: boolean
-  /** The operation whose 200 is what If-Match is held against: the GET of the same path. */
+  /** The GET of the same path, whose ETag If-Match is compared with. */
   entity: string | null
 }
 
@@ -171,7 +174,7 @@ function bodyOf(document: Json, body: Json): Body {
   }
 }
 
-/** An operation's parameter replaces the path's of the same name and place. */
+/** An operation's parameter replaces a path parameter with the same name and location. */
 function mergedParameters(document: Json, item: Json, operation: Json): Parameter[] {
   const merged = new Map<string, Parameter>()
   for (const node of [...(item.parameters ?? []), ...(operation.parameters ?? [])]) {

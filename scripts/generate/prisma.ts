@@ -1,5 +1,5 @@
-// Generates the Prisma client. `prisma generate` looks for a schema engine that it does not use and would download it:
-// pointing PRISMA_SCHEMA_ENGINE_BINARY at any existing file lets it run with no network.
+// Generates the Prisma client. `prisma generate` would download a schema engine that it does not use;
+// PRISMA_SCHEMA_ENGINE_BINARY set to any existing file prevents that.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { GenerateError } from './error.ts'
 
 const stampName = 'schema.sha256'
 
-/** Writes generated/prisma when schema.prisma has changed since. @returns what it wrote. */
+/** Writes generated/prisma if schema.prisma or the Prisma version has changed. @returns what it wrote. */
 export async function generatePrisma(root: string): Promise<string[]> {
   const { schema, stamp, out } = await state(root)
   if ((await readFile(join(out, stampName), 'utf8').catch(() => '')) === stamp) return []
@@ -21,7 +21,7 @@ export async function generatePrisma(root: string): Promise<string[]> {
   })
 }
 
-/** @returns the files of generated/prisma that differ from what would be generated. */
+/** @returns the files of generated/prisma that are out of date. */
 export async function stalePrisma(root: string): Promise<string[]> {
   const { schema, stamp, out } = await state(root)
   return await withFresh(root, schema, stamp, (fresh) => differing(fresh, out))
@@ -53,7 +53,7 @@ async function withFresh(
   }
 }
 
-/** Generates from a copy in a tree of the same form, because the client holds the schema's text, its output path included. */
+/** Generates in a temporary folder with the same layout, because the client contains its output path. */
 async function run(root: string, schema: string, folder: string): Promise<string> {
   const file = join(folder, 'prisma/schema.prisma')
   await mkdir(dirname(file))

@@ -1,4 +1,4 @@
-// References that lead to themselves, or cannot be read: the linter's own resolver ends the process over them, so they are looked for first.
+// Finds circular and malformed references before the linter runs, because its resolver would crash on them.
 import type { BaseResolver, Source } from '@redocly/openapi-core'
 import { dirname, resolve } from 'node:path'
 import { escaped, keysOf, valueAt } from '../../infra/validation/json-pointer.ts'
@@ -11,7 +11,7 @@ export interface BrokenReference {
   message: string
 }
 
-/** Reads `root` and all files that it refers to through the resolver, which keeps them. */
+/** Reads `root` and all files that it refers to. The resolver caches them. */
 export async function findBrokenReferences(root: string, resolver: BaseResolver): Promise<BrokenReference[]> {
   const broken: BrokenReference[] = []
   const documents = new Map<string, { source: Source; parsed: Json }>()
@@ -20,7 +20,7 @@ export async function findBrokenReferences(root: string, resolver: BaseResolver)
 
   async function read(file: string): Promise<void> {
     if (documents.has(file)) return
-    // What cannot be read is the linter's to report.
+    // The linter reports files that cannot be read.
     const document = await resolver.resolveDocument(null, file, true).catch((error: Error) => error)
     if (document instanceof Error) return
     documents.set(file, document)
@@ -33,7 +33,7 @@ export async function findBrokenReferences(root: string, resolver: BaseResolver)
         broken.push({
           source: document.source,
           pointer: `${pointer}/$ref`,
-          message: `the reference \`${ref}\` is no URI: after a % come two hexadecimal digits`,
+          message: `the reference \`${ref}\` is not a valid URI: two hexadecimal digits must follow %`,
         })
     }
     for (const other of new Set(sound.map(({ ref }) => targetOf(file, ref).file))) await read(other)
@@ -48,7 +48,7 @@ export async function findBrokenReferences(root: string, resolver: BaseResolver)
         broken.push({
           source: documents.get(file)!.source,
           pointer: `${pointer}/$ref`,
-          message: `the reference \`${ref}\` leads to itself and to nothing else`,
+          message: `the reference \`${ref}\` refers to itself`,
         })
         break
       }

@@ -1,4 +1,4 @@
-// Follows references inside the bundled document, where all of them are local.
+// Resolves references inside the bundled document, where all references are local.
 import { keysOf, valueAt } from '../../infra/validation/json-pointer.ts'
 
 type Json = any

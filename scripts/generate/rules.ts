@@ -1,5 +1,5 @@
-// The rules of this project's spec beyond OpenAPI's own, as a plugin of the linter, which knows every place by file,
-// line and column. Each rule is one way for an operation to be silently weaker than its declaration.
+// This project's lint rules for the spec, as a Redocly plugin. Each rule prevents a case in which an
+// operation would silently do less than the spec declares.
 import { withExtensions } from './extensions.ts'
 import { documentRules } from './rules/document.ts'
 import { eventRules } from './rules/events.ts'

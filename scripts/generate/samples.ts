@@ -1,4 +1,4 @@
-// How each operation is called, in the languages that the reference page shows: the same example request in each.
+// Code samples for the reference page: the example request of each operation in several languages.
 import type { Operation } from './model.ts'
 import { callOf } from './samples/call.ts'
 import { curl } from './samples/curl.ts'
@@ -13,7 +13,7 @@ export interface CodeSample {
   source: string
 }
 
-/** In the order in which the page shows them. */
+/** In the order of the page. */
 export function samplesOf(document: Json, operation: Operation, client: string): CodeSample[] {
   const call = callOf(document, operation)
   return [

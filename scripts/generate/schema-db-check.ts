@@ -1,13 +1,14 @@
-// Holds the schemas of the spec against the tables behind them, so that neither promises what the other cannot keep: which
-// may be null, which values there are, how long and how large they may be, and what must never be answered.
+// Compares the schemas of the spec with the tables of the database: types, nullability, allowed values,
+// lengths, ranges, and columns that must never be returned.
 //
-// A schema is about the model of its name, or of `x-model`; `ProjectCreate`, `ProjectUpdate` and `ProjectWith…` are about Project. A property is about
-// the column of its name, or of `x-column`; one that is made of something else says of what in `x-computed`, and one that
-// differs on purpose why, in `x-differs`.
+// A schema belongs to the model of its name or of `x-model`; `ProjectCreate`, `ProjectUpdate` and
+// `ProjectWith…` belong to Project. A property belongs to the column of its name or of `x-column`.
+// `x-computed` says what a property without a column is computed from, and `x-differs` why a property
+// differs from its column on purpose.
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createPlaces } from '../changes/source-locations.ts'
+import { createLocator } from '../changes/source-locations.ts'
 import { flattened } from '../constraints/constraints.ts'
 import {
   readDatabase,
@@ -18,23 +19,23 @@ import {
   type Place,
   type Sources,
 } from './schema-db-check/database.ts'
-import { disagreements } from './schema-db-check/compare.ts'
+import { compareColumn } from './schema-db-check/compare.ts'
 import { GenerateError } from './error.ts'
 
 type Json = any
 
 export interface Finding {
   schema: string
-  /** Of the property, or of the schema. */
+  /** The JSON pointer of the property or the schema. */
   pointer: string
-  says: string
-  /** The other place. */
+  message: string
+  /** The place in the database's sources. */
   database: Place
 }
 
-/** Everything in which the document and the database disagree. */
+/** All mismatches between the document and the database. */
 export function findings(document: Json, database: Database): Finding[] {
-  const { asked, answered } = uses(document)
+  const { requests, responses } = usesOf(document)
   return Object.entries<Json>(document.components?.schemas ?? {}).flatMap(([name, schema]) => {
     const model = modelOf(name, schema, database)
     if (model === null) return []
@@ -43,41 +44,40 @@ export function findings(document: Json, database: Database): Finding[] {
         {
           schema: name,
           pointer: `/components/schemas/${name}`,
-          says: `there is no model ${model}`,
+          message: `there is no model ${model}`,
           database: { file: schemaFile, line: 1 },
         },
       ]
     return properties(schema, `/components/schemas/${name}`, true).flatMap(
       ({ pointer, name: property, schema: own, isOwn }): Finding[] => {
-        const found = (says: string, place: Place): Finding => ({
+        const found = (message: string, place: Place): Finding => ({
           schema: name,
           pointer,
-          says: `${name}.${property} ${says}`,
+          message: `${name}.${property} ${message}`,
           database: place,
         })
         const wanted = own['x-column'] ?? property
         const column = model.columns.find((each) => each.name === wanted)
         if (own['x-computed'] !== undefined)
-          return column?.secret == null || !answered.has(name) ? [] : [found(leak(model, column), column)]
-        // What stands in a group is of the model only where it says so.
+          return column?.secret == null || !responses.has(name) ? [] : [found(leak(model, column), column)]
+        // A property of a nested object belongs to a column only with x-column.
         if (column === undefined)
           return isOwn || own['x-column'] !== undefined
             ? [
                 found(
-                  `has no column ${model.name}.${wanted}: name it in x-column, or say in x-computed what it is made of`,
+                  `has no column ${model.name}.${wanted}: add x-column, or x-computed if it has no column`,
                   model,
                 ),
               ]
             : []
         if (!isOwn && own['x-column'] === undefined) return []
-        if (column.secret !== null && answered.has(name) && own['x-differs'] === undefined)
+        if (column.secret !== null && responses.has(name) && own['x-differs'] === undefined)
           return [found(leak(model, column), column)]
-        return disagreements(flattened(document, own), column, database, {
-          asked: asked.has(name),
-          answered: answered.has(name),
-        })
-          .filter(({ excusable }) => !excusable || own['x-differs'] === undefined)
-          .map(({ says, place }) => found(says, place ?? column))
+        if (own['x-differs'] !== undefined) return []
+        return compareColumn(flattened(document, own), column, database, {
+          inRequests: requests.has(name),
+          inResponses: responses.has(name),
+        }).map(({ message, place }) => found(message, place ?? column))
       },
     )
   })
@@ -87,7 +87,7 @@ function leak({ name }: Model, { field, secret }: Column): string {
   return `leaks the column ${name}.${field}: ${secret}`
 }
 
-/** The model's name where there is no such model, and null where the schema is about none. */
+/** The name if `x-model` names an unknown model; null if the schema has no model. */
 function modelOf(name: string, schema: Json, { models }: Database): Model | string | null {
   const named = schema['x-model']
   if (named === false) return null
@@ -102,23 +102,23 @@ interface Property {
   isOwn: boolean
 }
 
-/** Those of the schema, and those in its groups. */
+/** The properties of the schema and of its nested objects. */
 function properties(schema: Json, pointer: string, isOwn: boolean): Property[] {
   return Object.entries<Json>(schema.properties ?? {}).flatMap(([name, own]) => {
     const at = `${pointer}/properties/${name}`
     const grouped = own.$ref === undefined && own.properties !== undefined
     const inside = grouped ? properties(own, at, false) : []
-    // A group is no column by itself, where what is in it names its columns.
+    // A nested object has no column of its own if its properties name columns.
     return inside.some(({ schema: { 'x-column': column } }) => column !== undefined)
       ? inside
       : [{ pointer: at, name, schema: own, isOwn }]
   })
 }
 
-/** Which components are sent, and which are answered. */
-function uses(document: Json): { asked: Set<string>; answered: Set<string> } {
-  const asked = new Set<string>()
-  const answered = new Set<string>()
+/** The components used in requests and in responses. */
+function usesOf(document: Json): { requests: Set<string>; responses: Set<string> } {
+  const requests = new Set<string>()
+  const responses = new Set<string>()
   const collect = (node: Json, into: Set<string>): void => {
     if (typeof node !== 'object' || node === null) return
     const [, , kind, name] = typeof node.$ref === 'string' ? node.$ref.split('/') : []
@@ -132,15 +132,15 @@ function uses(document: Json): { asked: Set<string>; answered: Set<string> } {
   }
   for (const item of Object.values<Json>(document.paths ?? {})) {
     for (const operation of Object.values<Json>(item)) {
-      collect(operation?.requestBody, asked)
-      collect(operation?.responses, answered)
+      collect(operation?.requestBody, requests)
+      collect(operation?.responses, responses)
     }
   }
-  collect(document['x-events'], answered)
-  return { asked, answered }
+  collect(document['x-events'], responses)
+  return { requests, responses }
 }
 
-/** What the project in `folder` says of its database. */
+/** Reads the Prisma schema and the migrations of the project in `folder`. */
 export async function sourcesOf(folder: string): Promise<Sources> {
   const migrations = join(folder, 'prisma/migrations')
   const names = existsSync(migrations)
@@ -162,36 +162,37 @@ export async function sourcesOf(folder: string): Promise<Sources> {
 }
 
 /**
- * @param folder the project's, with spec/, prisma/ and services/ in it.
- * @returns a line for each finding, with the place in the spec and the place in the database.
+ * @param folder the project's folder.
+ * @returns a line for each mismatch, with its places in the spec and in the database's sources.
  */
-export async function disagreementsOf(folder: string, document: Json): Promise<string[]> {
+export async function mismatchesOf(folder: string, document: Json): Promise<string[]> {
   const found = findings(document, readDatabase(await sourcesOf(folder)))
   if (found.length === 0) return []
   const text = (file: string): string | null =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null
-  const placeOf = createPlaces(text)
-  return found.map(({ pointer, says, database }) => {
-    const { file, line } = placeOf(pointer)
+  const locate = createLocator(text)
+  return found.map(({ pointer, message, database }) => {
+    const { file, line } = locate(pointer)
     const column = (text(file)?.split('\n')[line - 1] ?? '').indexOf(`${pointer.split('/').at(-1)}:`) + 1
-    return `${file}:${line}:${column} ${says} (${database.file}:${database.line})`
+    return `${file}:${line}:${column} ${message} (${database.file}:${database.line})`
   })
 }
 
-/** @throws GenerateError where spec and database disagree. */
-export async function requireAgreement(folder: string, document: Json): Promise<void> {
-  const lines = await disagreementsOf(folder, document)
+/** @throws GenerateError if the spec and the database do not match. */
+export async function requireDatabaseMatch(folder: string, document: Json): Promise<void> {
+  const lines = await mismatchesOf(folder, document)
   if (lines.length === 0) return
+  const count = `${lines.length} ${lines.length === 1 ? 'mismatch' : 'mismatches'}`
   throw new GenerateError(
-    `${lines.join('\n')}\n\nSpec and database disagree in ${lines.length} ${lines.length === 1 ? 'place' : 'places'}; nothing was written.`,
+    `${lines.join('\n')}\n\n${count} between the spec and the database; nothing was written.`,
   )
 }
 
 const notes = ['x-model', 'x-column', 'x-computed', 'x-differs']
 
-/** Takes what is only about the database out of the document: nobody outside has to know its tables. */
-export function removeNotes(node: Json): void {
+/** Removes the notes about the database from the document, because it is published. */
+export function removeDatabaseNotes(node: Json): void {
   if (typeof node !== 'object' || node === null) return
   for (const note of notes) delete node[note]
-  for (const value of Object.values(node)) removeNotes(value)
+  for (const value of Object.values(node)) removeDatabaseNotes(value)
 }

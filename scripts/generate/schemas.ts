@@ -1,10 +1,10 @@
-// The schemas of a contract as plain JSON Schema, each distinct one once, under a name that does not change when
-// operations are added beside it: the component's, or that of the operation that uses it first.
+// Collects the schemas of the contract as plain JSON Schema, each distinct schema once. Its name comes from
+// the component or the first operation that uses it, so that names stay stable when operations are added.
 import type { Operation, Parameter } from './model.ts'
 
 type Json = any
 
-/** Keywords of OpenAPI and annotations that say nothing about validity. */
+/** Keywords of OpenAPI and annotations that do not affect validation. */
 const annotations = new Set([
   'example',
   'examples',
@@ -19,13 +19,16 @@ const annotations = new Set([
   '$comment',
 ])
 const componentRef = /^#\/components\/schemas\/([^/]+)(.*)$/
-/** Keywords whose value maps names of the spec's author to schemas. */
+/** Keywords whose value maps arbitrary names to schemas. */
 const mapsOfSchemas = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
 
-/** What a pattern wants, in words that follow "must be": for the messages of validators. */
+/** The extension that describes a pattern in words that complete "must be", for validation messages. */
 export const patternSays = 'x-pattern-says'
 
-/** A schema for JSON Schema tools: annotations gone but for those `kept`, references to components as `refTo` writes them. */
+/**
+ * The schema without annotations, except those in `kept`.
+ * @param refTo writes a reference to a component.
+ */
 export function plain(
   node: Json,
   refTo: (component: string, rest: string) => string,
@@ -52,7 +55,7 @@ export function plain(
   )
 }
 
-/** Gives equal schemas one name, so that each is compiled once. Schemas are as in the document. */
+/** Gives equal schemas one name, so that each is compiled once. */
 export class Pool {
   readonly schemas = new Map<string, Json>()
   #names = new Map<string, string>()
@@ -61,7 +64,7 @@ export class Pool {
     this.#prefix = prefix
   }
 
-  /** @param suggestion what follows the prefix, where the schema is no component. */
+  /** @param suggestion the name after the prefix, unless the schema is a component. */
   add(schema: Json, suggestion: string): string {
     const key = JSON.stringify(schema)
     const known = this.#names.get(key)
@@ -75,7 +78,7 @@ export class Pool {
   }
 }
 
-/** The component that a schema is a reference to. */
+/** The name of the component, if the schema is a `$ref` to one. */
 export function componentOf(schema: Json): string | undefined {
   const [, name, rest] = componentRef.exec(schema.$ref ?? '') ?? []
   return rest === '' ? name : undefined
@@ -92,7 +95,8 @@ export interface ValidatorNames {
   body?: string
   form?: string
   responses: Record<number, string>
-  /** By status and name of the event. */ streams: Record<number, Record<string, string>>
+  /** By status and event name. */
+  streams: Record<number, Record<string, string>>
 }
 
 export interface Schemas {
@@ -102,7 +106,7 @@ export interface Schemas {
   names: Map<string, ValidatorNames>
 }
 
-/** What there is to compile, and for each operation the names of what it uses. */
+/** The schemas to compile, and for each operation the names of its validators and serializers. */
 export function schemasOf(operations: Operation[]): Schemas {
   const paths = new Pool('path')
   const queries = new Pool('query')
@@ -114,12 +118,12 @@ export function schemasOf(operations: Operation[]): Schemas {
     const { id, path_, query, header, body } = operation
     names.set(id, {
       path: path_.length === 0 ? undefined : paths.add(objectOf(path_, true), suggestedName(path_, id)),
-      // An operation without query parameters refuses every one.
+      // An operation without query parameters rejects all query parameters.
       query: queries.add(objectOf(query, true), suggestedName(query, id)),
       header:
         header.length === 0 ? undefined : headers.add(objectOf(header, false), suggestedName(header, id)),
       body: body?.schema ? bodies.add(body.schema, id) : undefined,
-      // With the bodies: each field is text or JSON, and nothing is made of one what it is not.
+      // Compiled with the bodies, without type coercion: form fields are text or JSON.
       form: body?.fields ? bodies.add(body.fields, id) : undefined,
       responses: Object.fromEntries(
         operation.responses
@@ -149,7 +153,7 @@ export function schemasOf(operations: Operation[]): Schemas {
   }
 }
 
-/** `IfMatch` where all are parameters of components, else the operation's own name. */
+/** The components' names if all parameters are components, such as `IfMatch`; else the operation's id. */
 function suggestedName(parameters: Parameter[], id: string): string {
   if (parameters.length === 0) return 'None'
   return parameters.every((p) => p.component !== undefined)
@@ -157,7 +161,7 @@ function suggestedName(parameters: Parameter[], id: string): string {
     : id
 }
 
-/** What a request's parameters of one place must be, as one object. Headers arrive in lower case. */
+/** The parameters of one location as an object schema. Node gives header names in lower case. */
 function objectOf(parameters: Parameter[], closed: boolean): Json {
   const name = (p: Parameter) => (p.in === 'header' ? p.name.toLowerCase() : p.name)
   return {

@@ -1,5 +1,4 @@
-// Compiles the schemas of answers into fast-json-stringify's plain code, which writes what they declare and leaves out
-// the rest.
+// Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields.
 import fastJson from 'fast-json-stringify'
 import { GenerateError } from './error.ts'
 import { plain } from './schemas.ts'
@@ -7,7 +6,7 @@ import { plain } from './schemas.ts'
 type Json = any
 
 export function compileSerializers(document: Json, responses: Map<string, Json>): string {
-  // fast-json-stringify reads draft 7 definitions; the vocabulary used here is the same in both.
+  // fast-json-stringify expects JSON Schema draft 7; the keywords used here are the same in 2020-12.
   const components = document.components?.schemas ?? {}
   const entries = [...responses].map(([name, schema]) => {
     const used = new Set<string>()
@@ -17,16 +16,17 @@ export function compileSerializers(document: Json, responses: Map<string, Json>)
         return `spec#/$defs/${component}${rest}`
       })
     const main = inline(schema)
-    // Only what this schema reaches: it is copied and walked for each serializer.
+    // Only the components that this schema uses, because each serializer copies them.
     const $defs: Record<string, Json> = {}
     for (const component of used) $defs[component] = inline(components[component])
     const code = serializer(name, main, $defs)
-    return `  get ${name} () { return define(this, '${name}', (module) => {${code.trim()}\n  return module.exports }) }`
+    const body = `{${code.trim()}\n  return module.exports }`
+    return `  get ${name} () { return define(this, '${name}', (module) => ${body}) }`
   })
   return `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 
-// Built on first use: a start pays only for what it serves.
+// Compiled on first use, for a fast start.
 const define = (target, name, build) => {
   const value = build({ exports: {} })
   Object.defineProperty(target, name, { value })
@@ -46,7 +46,7 @@ function serializer(name: string, schema: Json, $defs: Json): string {
     } as Json) as unknown as string
   } catch (error) {
     throw new GenerateError(
-      `The schema of the answer ${name} cannot be serialized: ${(error as Error).message}`,
+      `Cannot compile a serializer for the response schema ${name}: ${(error as Error).message}`,
       { cause: error },
     )
   }

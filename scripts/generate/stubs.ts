@@ -1,5 +1,5 @@
-// Writes what the compiler would ask for next: for each operation with no handler a stub in the module of its tag, and the
-// beginning of its test. What stands there is never touched; what belongs to no operation any more is pointed out.
+// Writes a stub of the handler and of its test for each operation without a handler. Existing code is never
+// changed; handlers and modules without an operation are reported.
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -9,7 +9,7 @@ import { componentOf } from './schemas.ts'
 import { writeTests } from './test-stubs.ts'
 import { exportName } from './types.ts'
 
-/** @param root the project's folder. @returns a line for each stub written and for each dead handler and module. */
+/** @param root the project's folder. @returns a line for each new stub and each unused handler or module. */
 export async function writeStubs(root: string, operations: Operation[]): Promise<string[]> {
   const folder = join(root, 'handlers')
   const report: string[] = []
@@ -22,19 +22,20 @@ export async function writeStubs(root: string, operations: Operation[]): Promise
     const missing = own.filter((o) => !present.includes(o.id))
     for (const name of present) {
       if (!own.some((o) => o.id === name))
-        report.push(`handlers/${tag}.ts: ${name} is in no spec any more; delete it when you are sure`)
+        report.push(`handlers/${tag}.ts: ${name} is not in the spec; delete it if it is not needed`)
     }
     if (missing.length === 0) continue
     const before = text.slice(0, end).trimEnd()
     const comma = before.endsWith('{') || before.endsWith(',') ? '' : ','
     await writeFile(file, `${before}${comma}\n${missing.map(stub).join(',\n\n')}\n${text.slice(end)}`)
-    for (const operation of missing) report.push(`handlers/${tag}.ts: ${operation.id} written as a stub`)
+    for (const operation of missing) report.push(`handlers/${tag}.ts: wrote a stub of ${operation.id}`)
     report.push(...(await writeTests(root, tag, missing)))
   }
   for (const name of (await readdir(folder)).sort()) {
     if (name.endsWith('.ts') && !tags.has(name.slice(0, -3)))
       report.push(
-        `handlers/${name}: no operation of the spec has the tag \`${name.slice(0, -3)}\` any more; delete it when you are sure`,
+        `handlers/${name}: no operation has the tag \`${name.slice(0, -3)}\`; ` +
+          'delete the module if it is not needed',
       )
   }
   return report
@@ -50,8 +51,8 @@ export const ${exportName(tag)} = {
 }
 
 /**
- * It is given what the operation declares, and says what it may answer. It does not compile until it answers: its return type is
- * checked against every declared status and body.
+ * The stub does not compile until it returns a declared response. Its comment lists access, body and
+ * responses.
  */
 function stub(operation: Operation): string {
   const { id, method, fullPath, summary, projectAccess, scopes, path_, query, body } = operation
@@ -62,12 +63,12 @@ function stub(operation: Operation): string {
           ...scopes.map((scope) => `\`${scope}\``),
           ...(projectAccess === null
             ? []
-            : [`${projectAccess.role === 'none' ? 'nobody' : projectAccess.role} of the project`]),
+            : [projectAccess.role === 'none' ? 'no project role' : `project role ${projectAccess.role}`]),
         ].join(', ') || 'Any key'
-  const takes =
-    body === null
-      ? ''
-      : ` Takes ${body.schema === null ? body.contentTypes.join(' or ') : (componentOf(body.schema) ?? 'what the spec says')}.`
+  const bodyType = body?.schema
+    ? (componentOf(body.schema) ?? 'see the spec')
+    : body?.contentTypes.join(' or ')
+  const takes = body === null ? '' : ` Body: ${bodyType}.`
   const answers = operation.responses
     .filter((r) => r.status < 400 && r.status !== 304)
     .map((r) => {
@@ -75,7 +76,7 @@ function stub(operation: Operation): string {
       return `${r.status}${what && ` ${what}`}`
     })
     .join(' or ')
-  // Who opens a project hands the whole request on.
+  // A handler with project access passes the whole request on.
   const used = [
     scopes !== null && 'principal',
     path_.length > 0 && 'params',
@@ -83,12 +84,12 @@ function stub(operation: Operation): string {
     body !== null && 'body',
   ].filter((name) => name !== false)
   const request = projectAccess !== null ? 'request' : used.length > 0 ? `{ ${used.join(', ')} }` : '_request'
-  return `  // ${method.toUpperCase()} ${fullPath}: ${summary}. ${access}.${takes} Answers ${answers}.
+  return `  // ${method.toUpperCase()} ${fullPath}: ${summary}. ${access}.${takes} Responses: ${answers}.
   async ${id} (${request}, ${method === 'get' ? '{ db }' : '{ db, events }'}) {
   }`
 }
 
-/** The names in the module's object of handlers, and where its closing brace stands. */
+/** The names in the module's object of handlers, and the position of its closing brace. */
 function handlersIn(file: string, text: string, name: string): { present: string[]; end: number } {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   let found: ts.ObjectLiteralExpression | undefined
@@ -103,7 +104,7 @@ function handlersIn(file: string, text: string, name: string): { present: string
   })
   if (!found)
     throw new GenerateError(
-      `${file} does not export the object \`${name}\`, the handlers of its tag; no stub was written into it.`,
+      `${file} must export an object \`${name}\` with the handlers of its tag; no stub was written.`,
     )
   return {
     present: found.properties.map((p) => p.name?.getText(source) ?? '').filter(Boolean),

@@ -1,5 +1,6 @@
-// Compiles the contract's schemas ahead of time into plain code, with Ajv 2020: what comes in and, for tests and a
-// setting, what goes out. What the code calls its parts follows from the schemas, so that one more moves no other.
+// Compiles the contract's schemas to JavaScript with Ajv: validators for requests and, for tests and a
+// setting, for responses. Names in the code follow from the schemas, so that a new schema changes no other
+// code.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { _, stringify } from 'ajv'
@@ -13,14 +14,14 @@ import { componentOf, patternSays, plain } from './schemas.ts'
 
 type Json = any
 
-/** What compiles each of the three sets of schemas. Kept from one generation to the next, it compiles again only what changed. */
+/** One compiler per set of schemas. A reused compiler compiles only the schemas that have changed. */
 export interface Compilers {
   parameters: Compiler
   bodies: Compiler
   replies: Compiler
 }
 
-/** Text is coerced to the declared type only where everything is text: in path, query and headers. */
+/** Only path, query and header parameters are coerced to the declared type, because they arrive as text. */
 export function createCompilers(): Compilers {
   return { parameters: new Compiler('array'), bodies: new Compiler(false), replies: new Compiler(false) }
 }
@@ -40,12 +41,15 @@ export function compileResponses(document: Json, responses: Map<string, Json>, c
   return asModule(compilers.replies.compile(document, responses))
 }
 
-/** The formats that a schema may name. */
+/** The formats that a schema may use. */
 export function knownFormats(): Set<string> {
   return new Set(Object.keys(createAjv(false).formats))
 }
 
-/** What finds keywords of a schema that there are none of, or whose value is no such keyword's; what they hold is not looked into. */
+/**
+ * Returns a function that finds unknown keywords and invalid keyword values of a schema, not of its
+ * subschemas.
+ */
 export function createKeywordCheck(): (schema: Json) => Array<{ keyword: string; message: string }> {
   const own = createAjv(false)
   const validate = new Ajv2020().getSchema('https://json-schema.org/draft/2020-12/meta/validation')!
@@ -68,7 +72,7 @@ export function createKeywordCheck(): (schema: Json) => Array<{ keyword: string;
       ? []
       : validate.errors!.map(({ instancePath, message }) => ({ keyword: keysOf(instancePath)[0], message }))
     return [
-      ...unknown.map((keyword) => ({ keyword, message: `\`${keyword}\` is no keyword of a schema` })),
+      ...unknown.map((keyword) => ({ keyword, message: `\`${keyword}\` is not a schema keyword` })),
       ...[...new Map(wrong.map((one) => [one.keyword, one])).values()].map(({ keyword, message }) => ({
         keyword,
         message: `\`${keyword}\` ${message}`,
@@ -88,12 +92,12 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
     useDefaults: true,
     removeAdditional: false,
     inlineRefs: false,
-    // The linter has held every schema against its own; here that would need the generated code to run.
+    // The linter has validated the schemas already.
     validateSchema: false,
     code: { source: true, lines: true, formats: _`formats` },
   })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
-  // Ajv's own compares every item with every other, which a body of one megabyte turns into minutes.
+  // Ajv's own implementation is quadratic: minutes for a body of one megabyte.
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -104,7 +108,7 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
       if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`)
     },
   })
-  // Ajv's own, whose problems also tell what the spec says of the pattern, and which properties there are to choose from.
+  // Ajv's own keywords, with the pattern's description and the alternatives of `oneOf` in the error's params.
   ajv.addVocabulary([patternSays])
   replaceErrors(ajv, (pattern as Json).default, ({ schemaCode, parentSchema: { [patternSays]: says } }) =>
     says === undefined ? _`{pattern: ${schemaCode}}` : _`{pattern: ${schemaCode}, says: ${says}}`,
@@ -133,75 +137,76 @@ function replaceErrors(
 
 const idOf = (component: string, rest = ''): string => `spec:${component}${rest && `#${rest}`}`
 
-/** Schemas under their ids, of which Ajv keeps the code. The text that comes out depends on the schemas alone. */
+/** Ajv with a cache of compiled schemas by id. The output depends only on the schemas. */
 class Compiler {
   #coerceTypes: false | 'array'
   #ajv: InstanceType<typeof Ajv2020>
-  /** What Ajv holds, by id, as text. */
-  #held = new Map<string, string>()
+  /** The schemas that Ajv has, by id, as JSON. */
+  #cached = new Map<string, string>()
 
   constructor(coerceTypes: false | 'array') {
     this.#coerceTypes = coerceTypes
     this.#ajv = createAjv(coerceTypes)
   }
 
-  /** Ajv writes the body of a CommonJS module: wrapped, so that two of them can stand in one ES module. */
+  /** Wraps the CommonJS code of Ajv, so that one ES module can contain two of them. */
   compile(document: Json, schemas: Map<string, Json>): string {
     const wanted = new Map<string, string>()
-    const hold = (id: string, schema: Json): void => {
+    const want = (id: string, schema: Json): void => {
       wanted.set(id, JSON.stringify({ ...plain(schema, idOf, [patternSays]), $id: id }))
     }
     for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
-      hold(idOf(name), schema)
+      want(idOf(name), schema)
     const exported: Record<string, string> = {}
     for (const [name, schema] of schemas) {
       const component = Object.keys(schema).length === 1 ? componentOf(schema) : undefined
-      if (component === undefined) hold(name, schema)
+      if (component === undefined) want(name, schema)
       exported[name] = component === undefined ? name : idOf(component)
     }
-    this.#hold(wanted)
+    this.#update(wanted)
     for (const [name, id] of Object.entries(exported)) {
       try {
         this.#ajv.getSchema(id)
       } catch (error) {
-        // What it holds of a schema that fails half-way is nothing to go on from.
-        this.#forget()
-        throw new GenerateError(`The schema ${name} cannot be compiled: ${(error as Error).message}`, {
+        // After a failure Ajv's cache is incomplete.
+        this.#reset()
+        throw new GenerateError(`Cannot compile the schema ${name}: ${(error as Error).message}`, {
           cause: error,
         })
       }
     }
     const code = (standalone as Json).default(this.#ajv, exported)
-    return `;(function (exports) {\n${withStableNames(joining(code.replace(/^"use strict";/, '')))}\n})(validators);`
+    const body = withStableNames(withSharedErrors(code.replace(/^"use strict";/, '')))
+    return `;(function (exports) {\n${body}\n})(validators);`
   }
 
-  /** What changed goes, and whatever refers to it: its code calls the former one's. */
-  #hold(wanted: Map<string, string>): void {
-    const changed = new Set([...this.#held.keys()].filter((id) => this.#held.get(id) !== wanted.get(id)))
+  /** Removes changed schemas and everything that refers to them, and adds the wanted ones. */
+  #update(wanted: Map<string, string>): void {
+    const changed = new Set([...this.#cached.keys()].filter((id) => this.#cached.get(id) !== wanted.get(id)))
     for (const stale of changed) {
-      for (const [id, text] of this.#held)
+      for (const [id, text] of this.#cached)
         if (text.includes(`"$ref":"${stale}"`) || text.includes(`"$ref":"${stale}#`)) changed.add(id)
     }
-    if (changed.size > this.#held.size / 2) this.#forget()
+    if (changed.size > this.#cached.size / 2) this.#reset()
     for (const id of changed) {
       this.#ajv.removeSchema(id)
-      this.#held.delete(id)
+      this.#cached.delete(id)
     }
     for (const [id, text] of wanted) {
-      if (this.#held.has(id)) continue
+      if (this.#cached.has(id)) continue
       this.#ajv.addSchema(JSON.parse(text))
-      this.#held.set(id, text)
+      this.#cached.set(id, text)
     }
   }
 
-  #forget(): void {
+  #reset(): void {
     this.#ajv = createAjv(this.#coerceTypes)
-    this.#held.clear()
+    this.#cached.clear()
   }
 }
 
-/** Ajv copies all problems that it has for each further one; a body of one megabyte turns that into minutes. */
-function joining(code: string): string {
+/** Ajv copies the array of errors for each new error: minutes for a body of one megabyte. Appends instead. */
+function withSharedErrors(code: string): string {
   return code.replace(
     /^vErrors = vErrors === null \? (\S+) : vErrors\.concat\(\1\);$/gm,
     'vErrors = joined(vErrors, $1);',
@@ -210,10 +215,10 @@ function joining(code: string): string {
 
 const numbered = /"(?:[^"\\]|\\.)*"|\b(?:validate|schema|wrapper|func|formats|pattern)\d+\b/g
 
-/** Ajv numbers its functions and constants in order of use; here each is called after its schema or its content. */
+/** Ajv numbers functions and constants in order of use. Renames them after their schema or content. */
 function withStableNames(code: string): string {
   const names = new Map<string, string>()
-  // A text in quotes is the spec's, whatever it looks like.
+  // Quoted text comes from the spec and must not change.
   const rename = (text: string): string => text.replace(numbered, (name) => names.get(name) ?? name)
   for (const [, name, id] of code.matchAll(/^function (validate\d+)\(.*\n\/\*# sourceURL="([^"]+)" \*\/;/gm))
     names.set(name, `validate_${id.replace(/\W/g, '_')}`)
@@ -224,7 +229,7 @@ function withStableNames(code: string): string {
     const content = createHash('sha256').update(rename(value)).digest('hex').slice(0, 8)
     names.set(name, `${name.replace(/\d+$/, '')}_${id ?? content}`)
   }
-  // Constants of equal content now have one name, and are declared once.
+  // Constants with equal content now have the same name; declare them once.
   const declared = new Set<string>()
   return rename(code).replace(
     /^const ((?:schema|wrapper|func|formats|pattern)_\w+) = .*;\n/gm,
@@ -236,7 +241,7 @@ function withStableNames(code: string): string {
 
 function asModule(code: string): string {
   return `import { createRequire } from 'node:module'
-import { distinct, formats, joined } from '../services/formats.ts'
+import { distinct, formats, joined } from '../infra/validation/formats.ts'
 
 const require = createRequire(import.meta.url)
 const validators = {}

@@ -1,5 +1,6 @@
-// `npm run migrate` applies the migrations to DATABASE_URL or the embedded database; `-- --create NAME` writes the next
-// one from prisma/schema.prisma (`--empty` for one to fill by hand); `-- --check` fails where schema and migrations differ.
+// `npm run migrate`: applies the migrations to DATABASE_URL or the embedded database.
+//   --create NAME   writes a migration from the changes in prisma/schema.prisma; with --empty, an empty one
+//   --check         fails if prisma/schema.prisma and the migrations differ
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -44,9 +45,7 @@ function readArguments(): { create: string | undefined; empty: boolean; check: b
     })
     return { create: values.create, empty: values.empty, check: values.check }
   } catch (error) {
-    throw new UsageError(
-      `${(error as Error).message} Use \`npm run migrate\`, with \`-- --create NAME\` or \`-- --check\`.`,
-    )
+    throw new UsageError(`${(error as Error).message} The options are --create NAME, --empty and --check.`)
   }
 }
 
@@ -77,45 +76,46 @@ async function applyTo(url: string): Promise<void> {
 
 async function checkMigrations(): Promise<void> {
   const difference = await schemaDifference()
-  if (difference === '') return console.log('prisma/schema.prisma and prisma/migrations agree.')
+  if (difference === '') return console.log('prisma/schema.prisma and prisma/migrations match.')
   console.error(
-    `${difference.trim()}\n\nprisma/schema.prisma and prisma/migrations differ: write a migration with \`npm run migrate -- --create NAME\`.`,
+    `${difference.trim()}\n\nprisma/schema.prisma and prisma/migrations differ. ` +
+      'Write a migration with `npm run migrate -- --create NAME`.',
   )
   process.exitCode = 1
 }
 
-async function createMigration(given: string, empty: boolean): Promise<void> {
-  const name = given
+async function createMigration(title: string, empty: boolean): Promise<void> {
+  const name = title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '')
   if (name === '')
     throw new UsageError(
-      'A migration needs a name of letters and digits: `npm run migrate -- --create add_invoices`.',
+      'The name of a migration must contain letters or digits: `npm run migrate -- --create add_invoices`.',
     )
   const script = empty ? '' : await schemaDifference()
   if (script === '' && !empty)
-    return console.log('prisma/schema.prisma and prisma/migrations agree: there is nothing to write.')
+    return console.log('prisma/schema.prisma and prisma/migrations match; no migration was written.')
   const folder = join(migrationsFolder, `${timestamp()}_${name}`)
   mkdirSync(folder)
   writeFileSync(join(folder, 'migration.sql'), script)
   console.log(
-    `Wrote ${relative(process.cwd(), join(folder, 'migration.sql'))}: read it before you commit it.`,
+    `Wrote ${relative(process.cwd(), join(folder, 'migration.sql'))}. Review it before you commit it.`,
   )
 }
 
-/** Later than every migration there is, even one that was dated into the future. */
+/** Later than every existing migration, even one with a future date. */
 function timestamp(): string {
   const now = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
   const last = readMigrations(migrationsFolder).at(-1)?.name.slice(0, 14) ?? ''
   return now > last || !/^\d{14}$/.test(last) ? now : String(BigInt(last) + 1n)
 }
 
-/** Compares on a database server that exists for this alone, whether or not the embedded one runs. */
+/** Compares on a temporary database server, independent of the embedded database. */
 async function schemaDifference(): Promise<string> {
   const { diffSchema } = await import('./schema-engine.ts').catch(() => {
     throw new UsageError(
-      "Prisma's schema engine is not installed: run `node scripts/setup/main.mjs --dev` first.",
+      "Prisma's schema engine is not installed. Run `node scripts/setup/main.mjs --dev` first.",
     )
   })
   const dataDir = mkdtempSync(join(tmpdir(), 'platform-schema-'))

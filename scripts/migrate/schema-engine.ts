@@ -1,5 +1,5 @@
-// Prisma's own schema engine, as WebAssembly on the pg driver: compares prisma/schema.prisma with the migrations. Only
-// who changes the schema needs it; the server applies migrations without it.
+// Compares prisma/schema.prisma with the migrations by Prisma's schema engine (WebAssembly, on the pg
+// driver). Only development needs it; the server applies migrations without it.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,13 +15,13 @@ import pg from 'pg'
 import { readMigrations } from '../../infra/postgres/migrations.ts'
 
 export interface SchemaSources {
-  /** A server on which the engine may create and drop a database. */
+  /** A database server on which the engine may create and drop a database. */
   url: string
   schemaFile: string
   migrationsFolder: string
 }
 
-/** The part of WebAssembly used here; its types come with the browser's only. */
+/** The used part of WebAssembly, whose types are only in TypeScript's DOM library. */
 declare const WebAssembly: {
   instantiate(
     bytes: Uint8Array,
@@ -33,7 +33,7 @@ const INTERNAL_CHAR = 18
 const TEXT = 25
 const NO_FILTERS = { externalTables: [], externalEnums: [] }
 
-/** The SQL from the migrations to the schema, or an empty string where they agree. */
+/** The SQL that changes the migrations' result into the schema; empty if they match. */
 export async function diffSchema(sources: SchemaSources): Promise<string> {
   return await withEngine(sources, async (prisma) => {
     const { stdout, exitCode } = await prisma.diff({
@@ -47,7 +47,7 @@ export async function diffSchema(sources: SchemaSources): Promise<string> {
   })
 }
 
-/** What Prisma itself thinks of a database's history. */
+/** Prisma's diagnosis of a database's migration history. */
 export async function diagnoseHistory(sources: SchemaSources) {
   return await withEngine(sources, (prisma) =>
     prisma.diagnoseMigrationHistory({
@@ -58,7 +58,7 @@ export async function diagnoseHistory(sources: SchemaSources) {
   )
 }
 
-/** Gives the engine a database, and an empty shadow database in which it replays the migrations. */
+/** Runs the engine with a database and an empty shadow database, in which it replays the migrations. */
 async function withEngine<T>(
   sources: SchemaSources,
   work: (prisma: engine.SchemaEngine) => Promise<T>,
@@ -91,12 +91,12 @@ async function withEngine<T>(
   }
 }
 
-/** The driver adapter, with two things put right that the engine asks of it. */
+/** The driver adapter with two fixes that the engine needs. */
 async function connectToShadow(url: string): Promise<SqlDriverAdapter> {
   const pool = new pg.Pool({ connectionString: url })
   const query = pool.query.bind(pool) as (request: unknown) => Promise<pg.QueryResult<unknown[]>>
 
-  // It does not know PostgreSQL's internal one-byte "char", which the catalogue is full of.
+  // The adapter does not support PostgreSQL's internal one-byte "char", which the system catalog uses.
   const characterColumns = new WeakMap<unknown[], number[]>()
   const noteCharacters = async (request: unknown) => {
     const result = await query(request)
@@ -118,7 +118,8 @@ async function connectToShadow(url: string): Promise<SqlDriverAdapter> {
     return result
   }
 
-  // It cuts a script at every semicolon, those of function bodies included; PostgreSQL knows better.
+  // The adapter splits a script at every semicolon, even inside function bodies; PostgreSQL runs it as a
+  // whole.
   shadow.executeScript = async (script) => {
     await query(script)
   }
@@ -127,12 +128,12 @@ async function connectToShadow(url: string): Promise<SqlDriverAdapter> {
 
 let loaded = false
 
-/** Loaded by hand: importing WebAssembly as a module is still an experiment in Node. */
+/** Loaded by hand, because importing WebAssembly as a module is experimental in Node. */
 async function loadEngine(): Promise<void> {
   if (loaded) return
-  // Where the engine leaves its last words before it aborts.
+  // The engine reports a panic through this object.
   Object.assign(globalThis, {
-    PRISMA_WASM_PANIC_REGISTRY: { set_message: (words: string) => console.error(words) },
+    PRISMA_WASM_PANIC_REGISTRY: { set_message: (message: string) => console.error(message) },
   })
   const glue = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg'))
   const { instance } = await WebAssembly.instantiate(readFileSync(glue.replace(/\.js$/, '.wasm')), {

@@ -1,10 +1,10 @@
-// What a mocked operation answers: the examples of its contract, or values made up from its schemas, which keep them.
+// Mock responses: the examples of the contract, or valid values generated from its schemas.
 import { sample } from 'openapi-sampler'
 import { resolve } from '../generate/resolve.ts'
 
 type Json = any
 
-/** What a client asks for with `Prefer` (RFC 7240): a status of those that are declared, and an example by its name. */
+/** The `Prefer` header (RFC 7240): a declared status and the name of an example. */
 export interface Preference {
   code?: number
   example?: string
@@ -12,13 +12,13 @@ export interface Preference {
 
 export interface MockAnswer {
   status: number
-  /** null where there is no body. */
+  /** null if there is no body. */
   contentType: string | null
   headers: Record<string, string>
   body: string | Buffer | null
 }
 
-/** The preferences of the header's value; those that a mock knows. */
+/** The preferences in the header that the mock supports. */
 export function preferenceOf(header: string | undefined): Preference {
   const wanted = Object.fromEntries(
     (header ?? '')
@@ -41,7 +41,8 @@ export function statusesOf(operation: Json): number[] {
 }
 
 /**
- * The answer of the status: its first success where none is given. Throws a plain Error that says so where the contract has no such status or example.
+ * The response of the given status, or of the first success. Throws an Error if the contract has no such
+ * status or example.
  */
 export function answerOf(document: Json, operation: Json, { code, example }: Preference): MockAnswer {
   const statuses = statusesOf(operation)
@@ -92,7 +93,7 @@ function exampleOf(
   return valueOf(document, media.schema)
 }
 
-/** A value that keeps the schema. What the contract gives as an example is taken before anything is made up. */
+/** A valid value of the schema: an example of the contract if there is one, else a generated value. */
 export function valueOf(document: Json, schema: Json): Json {
   return sample(schema, { skipReadOnly: false, quiet: true, maxSampleDepth: 12 } as never, document)
 }
@@ -103,7 +104,7 @@ function headerValue(document: Json, name: string, header: Json): string {
   return value === null || value === undefined || value === '' ? 'mock' : String(value)
 }
 
-/** Each kind of event once, in the order in which they are declared. */
+/** Each event once, in the declared order. */
 function streamOf(document: Json, events: Record<string, Json>): string {
   return Object.entries(events)
     .map(

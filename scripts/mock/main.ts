@@ -1,8 +1,8 @@
-// `npm run mock`: serves every operation of spec/, whether it has a handler or not, from its examples and schemas.
-//   --real URL   leaves to that server what it has, and mocks the rest
-//   --port N     default 4010; 0 picks a free one
+// `npm run mock`: serves every operation of spec/ from its examples and schemas, with or without a handler.
+//   --real URL   forwards operations that this server has, and mocks the others
+//   --port N     default 4010; 0 picks a free port
 //   --spec F     another root document
-// A request says with `Prefer: code=404` which declared status it wants, and with `example=NAME` which example.
+// `Prefer: code=404` in a request selects a declared status, `Prefer: example=NAME` an example.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { GenerateError } from '../generate/error.ts'
@@ -22,7 +22,8 @@ try {
   const app = await createMock({ document, real, onAnswer: (line) => console.log(line) })
   const address = await app.listen({ host: '127.0.0.1', port: Number(values.port) })
   console.log(
-    `Mocking ${Object.keys(document.paths).length} paths at ${address}${real === undefined ? '' : `, beside ${real}`}`,
+    `Mocking ${Object.keys(document.paths).length} paths at ${address}` +
+      (real === undefined ? '' : `; operations of ${real} are forwarded`),
   )
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {

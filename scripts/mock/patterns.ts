@@ -1,9 +1,12 @@
-// Gives every text that has a pattern and no example one that matches, always the same.
+// Adds an example to every schema with a pattern and no example. The examples are deterministic.
 import fc from 'fast-check'
 
 type Json = any
 
-/** A copy of the document in which whatever makes up values finds an example for each pattern. */
+/**
+ * A copy of the document with an example for each pattern, because openapi-sampler does not support
+ * patterns.
+ */
 export function withExamples(document: Json): Json {
   return walk(structuredClone(document))
 }

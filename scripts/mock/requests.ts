@@ -1,4 +1,4 @@
-// Holds what a mocked operation is asked against its contract, as the server does.
+// Validates requests to the mock server as the real server does.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Location, Problem } from '../../infra/errors.ts'
 import { formats } from '../../infra/validation/formats.ts'
@@ -8,14 +8,14 @@ import { plain } from '../generate/schemas.ts'
 
 type Json = any
 
-export interface Asked {
+export interface RequestValues {
   path: Record<string, string>
   query: Record<string, unknown>
   header: Record<string, unknown>
   body: unknown
 }
 
-/** @returns what finds everything that is wrong with a request. Schemas are compiled when an operation is first asked. */
+/** @returns a function that lists the problems of a request. Schemas are compiled on first use. */
 export function createRequestCheck(document: Json) {
   const ajvs = { text: createAjv('array'), json: createAjv(false) }
   const compiled = new Map<string, ValidateFunction>()
@@ -48,12 +48,15 @@ export function createRequestCheck(document: Json) {
     return problems
   }
 
-  return function problemsOf({ id, path_, query, header, body }: Operation, asked: Asked): Problem[] {
+  return function problemsOf(
+    { id, path_, query, header, body }: Operation,
+    values: RequestValues,
+  ): Problem[] {
     return [
-      ...check(`${id} path`, 'text', objectOf(path_, true), asked.path, 'path'),
-      ...check(`${id} query`, 'text', objectOf(query, false), asked.query, 'query'),
-      ...check(`${id} header`, 'text', objectOf(header, true), asked.header, 'header'),
-      ...(body?.required === true && asked.body === undefined
+      ...check(`${id} path`, 'text', objectOf(path_, true), values.path, 'path'),
+      ...check(`${id} query`, 'text', objectOf(query, false), values.query, 'query'),
+      ...check(`${id} header`, 'text', objectOf(header, true), values.header, 'header'),
+      ...(body?.required === true && values.body === undefined
         ? [
             {
               field: 'body',
@@ -63,8 +66,8 @@ export function createRequestCheck(document: Json) {
             },
           ]
         : []),
-      ...(body?.schema && asked.body !== undefined
-        ? check(`${id} body`, 'json', body.schema, asked.body, 'body')
+      ...(body?.schema && values.body !== undefined
+        ? check(`${id} body`, 'json', body.schema, values.body, 'body')
         : []),
     ]
   }

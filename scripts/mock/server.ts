@@ -1,5 +1,5 @@
-// A server that keeps the contract without doing anything: each operation answers as its contract says, and refuses what that does not take.
-// What a real server of this API does already can be left to it.
+// The mock server: returns the declared responses of each operation and rejects invalid requests.
+// It can forward operations to a real server of this API.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import replyFrom from '@fastify/reply-from'
 import {
@@ -21,15 +21,15 @@ import { createRequestCheck } from './requests.ts'
 type Json = any
 
 export interface MockOptions {
-  /** The published document, as `readContract` gives it. */
+  /** The bundled document from `readContract`. */
   document: Json
-  /** A server of this API that does what it has, without a slash at the end. What it does not have is mocked. */
+  /** The URL of a real server, without a trailing slash. Its operations are forwarded. */
   real?: string
-  /** Told each request, for whoever watches. */
+  /** Called with a log line per request. */
   onAnswer?: (line: string) => void
 }
 
-/** Not listening yet. Throws when the real server does not say what it has. */
+/** Returns a server that does not listen yet. Throws if the real server's OpenAPI document cannot be read. */
 export async function createMock({
   document: contract,
   real,
@@ -140,10 +140,10 @@ function answerError(error: ApiError, request: FastifyRequest, reply: FastifyRep
     .send(JSON.stringify({ error: { code, message, details: { ...details, request_id: request.id } } }))
 }
 
-/** The operations that a running server has. */
+/** The ids of the operations of a running server. */
 async function operationsAt(real: string): Promise<Set<string>> {
   const response = await fetch(`${real}/openapi.json`)
-  if (!response.ok) throw new Error(`${real}/openapi.json answered ${response.status}`)
+  if (!response.ok) throw new Error(`${real}/openapi.json returned ${response.status}`)
   const { paths } = (await response.json()) as Json
   return new Set(
     Object.values<Json>(paths)

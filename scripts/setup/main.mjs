@@ -1,5 +1,6 @@
-// Installs what the next command needs and nothing else: `--dev` adds what the tests need. Old Nodes run this file, so
-// it is plain JavaScript; where the system's Node is too old for the server, it brings Node from the npm registry.
+// Installs the dependencies that a command needs; `--dev` adds those of the tests. If the system's Node is
+// too old for the server, installs Node from the npm registry. Plain JavaScript, because old Node versions
+// run this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -24,11 +25,11 @@ const LOCK_LIMIT_MS = 15 * 60 * 1000
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const modules = join(root, 'node_modules')
 const stampFile = join(modules, '.setup.json')
-/** Present while packages are added to a folder that stays in place. */
+/** Exists while packages are added to the existing folder. */
 const unfinishedFile = join(modules, '.setup-unfinished')
-/** npm's own list of what it has installed, which it writes last. */
+/** npm's list of installed packages, which it writes last. */
 const installedFile = join(modules, '.package-lock.json')
-/** Below a dotted name, npm leaves it alone when it installs or prunes packages. */
+/** npm does not touch folders with a dot when it installs or prunes packages. */
 const nodeFolder = join(modules, '.node')
 const lockFolder = join(tmpdir(), 'setup-' + createHash('sha256').update(root).digest('hex').slice(0, 16))
 const nodeLink = join(modules, '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
@@ -40,16 +41,16 @@ async function main() {
     throw new SetupError(
       'This project needs Node ' +
         OLDEST_NODE +
-        ' or later and found Node ' +
+        ' or later, but this is Node ' +
         systemNode() +
-        ': install a current Node from nodejs.org.',
+        '. Install a current Node from nodejs.org.',
     )
   }
   const dev = process.argv.includes('--dev')
   if (isReady(dev)) return
   const unlock = await lock()
   try {
-    // Another command may have installed it in the meantime.
+    // Another command may have installed the dependencies in the meantime.
     if (!isReady(dev)) await install(dev)
   } finally {
     unlock()
@@ -73,32 +74,32 @@ async function install(dev) {
   const stamp = readJson(stampFile)
   const interrupted = existsSync(unfinishedFile)
   if (interrupted || !isComplete(dev)) {
-    // What the tests brought stays: the next test run would only bring it again.
+    // Keep the dependencies of the tests for the next test run.
     const all = dev || (stamp !== undefined && stamp.dev)
-    console.log('Installing the dependencies' + (all ? ', those of the tests included' : '') + ' ...')
+    console.log('Installing the dependencies' + (all ? ', including those of the tests' : '') + ' ...')
     if (!interrupted && isComplete(false)) await addPackages()
-    // Prisma's client names the whole Prisma command line as a peer, 240 MB that serving does not need.
+    // Without peers: Prisma's client has the Prisma CLI as a peer, 240 MB that the server does not need.
     else await npm(all ? ['ci', '--include=dev'] : ['ci', '--omit=dev', '--legacy-peer-deps'])
     writeStamp(all)
   } else {
     writeStamp(dev || isComplete(true))
   }
   if (!hasNode()) {
-    console.log('Installing Node ' + SERVER_NODE + ', since this system has Node ' + systemNode() + ' ...')
+    console.log('Installing Node ' + SERVER_NODE + ', because this system has Node ' + systemNode() + ' ...')
     await installNode()
   }
   const seconds = Math.round((Date.now() - started) / 1000)
   if (seconds > 0) console.log('Installed in ' + seconds + ' s.')
 }
 
-/** Keeps what is there, which a running server may be using. */
+/** Keeps the existing packages, which a running server may use. */
 async function addPackages() {
   writeFileSync(unfinishedFile, '')
   await npm(['install', '--no-save', '--include=dev'])
   rmSync(unfinishedFile)
 }
 
-/** Whether npm says that it has installed what the lock file asks for here, and the packages are in their places. */
+/** Whether all packages of the lock file for this platform are installed. */
 function isComplete(dev) {
   const wanted = readJson(join(root, 'package-lock.json'))
   const installed = readJson(installedFile)
@@ -115,7 +116,7 @@ function isComplete(dev) {
 
 function isWanted(entry, dev) {
   if (!dev && (entry.dev || entry.devOptional)) return false
-  // An optional package without a platform may be a peer that nobody installs.
+  // npm may omit optional peers and optional packages without a platform.
   if (entry.peer && entry.optional) return false
   if (entry.optional && entry.os === undefined && entry.cpu === undefined) return false
   if (entry.libc !== undefined) return false
@@ -139,7 +140,7 @@ function inputs() {
   return hash.update(process.platform + '-' + process.arch).digest('hex')
 }
 
-/** Changes whenever npm installs or removes something by another hand. */
+/** Changes whenever somebody else runs npm in this folder. */
 function installedMark() {
   if (!existsSync(installedFile)) return ''
   const { mtimeMs, size } = statSync(installedFile)
@@ -157,8 +158,8 @@ function hasNode() {
 }
 
 /**
- * The package `node` only picks the package of the platform in an install script, which npm may refuse to run; so the
- * package of the platform is installed itself.
+ * The package `node` only picks the package of the platform in an install script, which npm may refuse to
+ * run; so the package of the platform is installed itself.
  */
 async function installNode() {
   const system = process.platform === 'win32' ? 'win' : process.platform
@@ -175,7 +176,7 @@ async function installNode() {
     throw new SetupError(
       'Node ' +
         SERVER_NODE +
-        ' from the npm registry does not run on this system: install Node ' +
+        ' from the npm registry does not run on this system. Install Node ' +
         SERVER_NODE +
         ' from nodejs.org.',
     )
@@ -184,7 +185,7 @@ async function installNode() {
   else symlinkSync(join('..', '.node', inside), nodeLink)
 }
 
-/** Runs npm without its talk, which is shown only when it fails. No package here needs its install script. */
+/** Runs npm and prints its output only after a failure. No dependency needs an install script. */
 function npm(args) {
   const quiet = [
     '--ignore-scripts',
@@ -194,12 +195,12 @@ function npm(args) {
     '--no-update-notifier',
     '--loglevel=error',
   ]
-  // Left to itself, npm tries for more than a minute before it says that there is no network.
-  const own = process.env.npm_config_fetch_retries !== undefined
-  const patience = own
+  // By default npm tries for more than a minute before it reports a missing network.
+  const isConfigured = process.env.npm_config_fetch_retries !== undefined
+  const retries = isConfigured
     ? []
     : ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000']
-  const all = [...args, ...quiet, ...patience]
+  const all = [...args, ...quiet, ...retries]
   const { npm_execpath: script, npm_node_execpath: node } = process.env
   const known = script !== undefined && node !== undefined && /npm-cli\.[cm]?js$/.test(script)
   return new Promise((resolve, reject) => {
@@ -210,7 +211,7 @@ function npm(args) {
           stdio: ['ignore', 'pipe', 'pipe'],
           shell: process.platform === 'win32',
         })
-    // An npm that outlives a killed setup still holds the lock.
+    // The lock stays valid while npm runs, even if this process is killed.
     if (child.pid !== undefined) appendFileSync(join(lockFolder, 'pids'), child.pid + '\n')
     let output = ''
     const keep = (text) => {
@@ -219,13 +220,15 @@ function npm(args) {
     child.stdout.setEncoding('utf8').on('data', keep)
     child.stderr.setEncoding('utf8').on('data', keep)
     child.on('error', () =>
-      reject(new SetupError('npm was not found: install Node with npm from nodejs.org.')),
+      reject(new SetupError('npm was not found. Install Node with npm from nodejs.org.')),
     )
     child.on('close', (code, signal) => {
       if (code === 0) return resolve()
       if (signal !== null)
         return reject(
-          new SetupError('The installation was ended by ' + signal + ': run the command again to finish it.'),
+          new SetupError(
+            'The installation was interrupted by ' + signal + '. Run the command again to complete it.',
+          ),
         )
       process.stderr.write(output)
       const offline =
@@ -233,15 +236,19 @@ function npm(args) {
       reject(
         new SetupError(
           offline
-            ? 'The npm registry cannot be reached: check the network and the registry that npm is set to, and run the command again.'
-            : 'The dependencies could not be installed: npm says why above; run the command again when it is mended.',
+            ? "The npm registry cannot be reached. Check the network and npm's registry setting, " +
+                'and run the command again.'
+            : 'The dependencies could not be installed. Fix the npm error above and run the command again.',
         ),
       )
     })
   })
 }
 
-/** One installation at a time, also where `npm start` and `npm test` begin together in a fresh clone. */
+/**
+ * Allows one installation at a time, for example if `npm start` and `npm test` start together in a new
+ * clone.
+ */
 async function lock() {
   for (;;) {
     try {
@@ -253,9 +260,9 @@ async function lock() {
         throw new SetupError(
           'The temporary folder ' +
             tmpdir() +
-            ' cannot be written (' +
+            ' is not writable (' +
             error.message +
-            '): set TMPDIR to one that can.',
+            '). Set TMPDIR to a writable folder.',
         )
     }
     if (isAbandoned()) rmSync(lockFolder, { recursive: true, force: true })
@@ -278,7 +285,7 @@ function readPids() {
       .filter((line) => line !== '')
       .map(Number)
   } catch {
-    // It is being taken or released at this moment.
+    // Another process is creating or removing the lock.
     return []
   }
 }

@@ -1,5 +1,5 @@
-// Runs the tests: `npm test` for all of them, `npm test -- test/app/health.test.ts` for some; what starts with a dash
-// goes to tap. The last line says how many passed and failed.
+// `npm test` runs all tests, `npm test -- test/app/health.test.ts` some; options are passed to tap.
+// The last line counts the passed and failed tests.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -17,7 +17,7 @@ const tap = join(
 )
 const ci = /^(1|true)$/i.test(process.env['CI'] ?? '')
 
-/** The signal that asked for the end of the run, if one did. */
+/** The signal that interrupted the run. */
 let interrupted: NodeJS.Signals | undefined
 let stopTap = () => {}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -34,10 +34,10 @@ async function main(args: string[]): Promise<number> {
   const named = args.filter((arg) => !arg.startsWith('-'))
   const missing = named.find((file) => !existsSync(join(root, file)))
   if (missing !== undefined)
-    return end({ passed: 0, failed: 1, skipped: 0 }, `There is no test file ${missing}.`)
+    return end({ passed: 0, failed: 1, skipped: 0 }, `Test file not found: ${missing}.`)
 
   const files = named.length > 0 ? named : testFiles()
-  if (files.length === 0) return end({ passed: 0, failed: 1, skipped: 0 }, 'There are no test files.')
+  if (files.length === 0) return end({ passed: 0, failed: 1, skipped: 0 }, 'No test files found.')
 
   let services: TestServices
   try {
@@ -50,10 +50,13 @@ async function main(args: string[]): Promise<number> {
     await buildTap()
     const { report, code } = await runTap([...options, ...files], services.env)
     if (interrupted !== undefined)
-      return end({ ...report, failed: Math.max(report.failed, 1) }, `The run was ended by ${interrupted}.`)
+      return end(
+        { ...report, failed: Math.max(report.failed, 1) },
+        `The run was interrupted by ${interrupted}.`,
+      )
     if (report.passed + report.failed === 0) return end({ ...report, failed: 1 }, 'No test ran.')
     if (code !== 0 && report.failed === 0)
-      return end({ ...report, failed: 1 }, `tap ended with ${code} though no test failed.`)
+      return end({ ...report, failed: 1 }, `tap exited with ${code}, although no test failed.`)
     return end(report)
   } finally {
     await services.stop()
@@ -68,8 +71,8 @@ function testFiles(): string[] {
 }
 
 /**
- * tap starts every file with the plugins that it was built with. As it is installed, that is one too many: it compiles
- * TypeScript, which Node does by itself, for ten seconds of CPU a file. A run that notices builds it anew for the next run only.
+ * Rebuilds tap without its TypeScript plugin, which costs ten seconds of CPU per file and which Node does
+ * not need. tap itself would rebuild only for the next run.
  */
 async function buildTap(): Promise<void> {
   const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js')
@@ -83,20 +86,20 @@ async function runTap(
   args: string[],
   services: Record<string, string>,
 ): Promise<{ report: TestReport; code: number | string }> {
-  // No test may reach the operator's database or inherit the server's settings by accident.
+  // Tests must not use the operator's database or Redis.
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env
   const child = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...args], {
     cwd: root,
-    // Every file, and every server that it starts, loads the same modules: compiled once.
+    // All test files and their servers share one compile cache.
     env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...inherited, ...services },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   stopTap = () => child.kill('SIGTERM')
-  const ended = new Promise<number | string>((resolve) =>
+  const exited = new Promise<number | string>((resolve) =>
     child.on('close', (code, signal) => resolve(code ?? signal ?? 1)),
   )
   const report = await reportTests(child.stdout, { print: (line) => console.log(line), skippedFails: ci })
-  return { report, code: await ended }
+  return { report, code: await exited }
 }
 
 function end(report: TestReport, problem?: string): number {

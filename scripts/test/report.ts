@@ -1,4 +1,4 @@
-// Reads what tap prints for machines and tells it to a person: a line for each file, each failure in full, the counts.
+// Prints tap's output for people: a line per file, every failure in full, and the counts.
 import { Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
 
@@ -10,12 +10,12 @@ export interface TestReport {
 
 export interface ReportOptions {
   print: (line: string) => void
-  /** In continuous integration a test that did not run has proved nothing. */
+  /** In continuous integration, a skipped test is a failure. */
   skippedFails: boolean
 }
 
-/** Diagnostics that say where and why; the rest of tap's is for tools. */
-const TOLD = [
+/** tap's diagnostics that help people; the others are for tools. */
+const printedDiagnostics = [
   'diff',
   'found',
   'wanted',
@@ -51,7 +51,7 @@ export async function reportTests(
     }
     const reason =
       [result.skip, result.todo].find((why) => typeof why === 'string' && why !== '') ?? 'no reason given'
-    if (skippedFails) return fail(`${name}: skipped (${reason}), which fails where CI is set`)
+    if (skippedFails) return fail(`${name}: skipped (${reason}), which is a failure if CI is set`)
     report.skipped += 1
     print(`skipped ${name}: ${reason}`)
   }
@@ -61,7 +61,7 @@ export async function reportTests(
   parser.on('assert', (file: Result) => {
     files.add(file)
     if (file.skip !== false) count(file, file.name)
-    // A file can also fail as a whole: it crashed, hung, or ended with a code of its own.
+    // A file can also fail as a whole: by a crash, a time-out or an exit code.
     else if (!file.ok && report.failed === before.failed) fail(file.name, file)
     else if (file.ok)
       print(
@@ -72,13 +72,13 @@ export async function reportTests(
   parser.on('result', (result: Result) => {
     if (!files.has(result)) count(result, result.fullname)
   })
-  parser.on('bailout', (reason: string) => fail(`tap gave up: ${reason}`))
-  // Whatever a test prints for itself.
+  parser.on('bailout', (reason: string) => fail(`tap bailed out: ${reason}`))
+  // Output of the tests.
   parser.on('extra', (text: string) => print(text.trim()))
 
-  const whole = new Promise<void>((resolve) => parser.on('complete', () => resolve()))
+  const complete = new Promise<void>((resolve) => parser.on('complete', () => resolve()))
   tap.pipe(parser)
-  await whole
+  await complete
   return report
 }
 
@@ -88,19 +88,19 @@ export function closingLine({ passed, failed, skipped }: TestReport): string {
 
 function diagnosticsOf(result: Result | undefined): string {
   const diagnostics = (result?.diag ?? {}) as Record<string, unknown>
-  const told = Object.fromEntries(
-    TOLD.filter((key) => diagnostics[key] != null).map((key) => [key, diagnostics[key]]),
+  const printed = Object.fromEntries(
+    printedDiagnostics.filter((key) => diagnostics[key] != null).map((key) => [key, diagnostics[key]]),
   )
-  if (isRecord(diagnostics['cause'])) told['cause'] = causeOf(diagnostics['cause'])
-  if (Object.keys(told).length === 0) return ''
-  return stringify(told)
+  if (isRecord(diagnostics['cause'])) printed['cause'] = causeOf(diagnostics['cause'])
+  if (Object.keys(printed).length === 0) return ''
+  return stringify(printed)
     .trimEnd()
     .split('\n')
     .map((line) => `          ${line}`)
     .join('\n')
 }
 
-/** What an error was thrown for, down to the first one: what each says, and the code that it has. */
+/** The chain of an error's causes, with message and code. */
 function causeOf({ message, code, cause }: Record<string, unknown>): Record<string, unknown> {
   return { message, ...(code != null && { code }), ...(isRecord(cause) && { cause: causeOf(cause) }) }
 }

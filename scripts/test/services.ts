@@ -1,4 +1,4 @@
-// Owns the throw-away PostgreSQL, Redis and S3 that a test run uses, and clears those of runs that were killed.
+// Starts a temporary PostgreSQL, Redis and S3 for a test run, and removes those of runs that were killed.
 import { spawn } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ import { jobQueues } from '../../services/services.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
 
 export interface TestServices {
-  /** What the test files find in their environment. */
+  /** The environment variables for the test files. */
   env: Record<string, string>
   stop(): Promise<void>
 }
@@ -58,7 +58,10 @@ export async function startTestServices(): Promise<TestServices> {
   }
 }
 
-/** Every test database is a copy of this one; closed to connections, it is never too busy to be copied. */
+/**
+ * The template of every test database. It accepts no connections, because a template in use cannot be
+ * copied.
+ */
 async function createTemplate(url: string): Promise<void> {
   await administer(url, `CREATE DATABASE ${TEMPLATE}`)
   const template = new URL(url)
@@ -77,12 +80,12 @@ async function administer(url: string, statement: string): Promise<void> {
   }
 }
 
-/** A run that was killed leaves a database that nobody locks any more. */
+/** The database folder of a killed run is no longer locked. */
 async function clearKilledRuns(): Promise<void> {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
     const folder = join(tmpdir(), name)
     const database = join(folder, 'postgres')
-    // Without a lock file, it is a run that begins at this moment.
+    // Without a lock file, another run is just starting.
     if (!existsSync(join(database, 'lock'))) continue
     try {
       const release = lockFolder(database)
@@ -91,7 +94,7 @@ async function clearKilledRuns(): Promise<void> {
       release()
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     } catch {
-      // It belongs to another user, who will clear it.
+      // It belongs to another user.
     }
   }
 }
@@ -112,7 +115,7 @@ async function startRedis(folder: string): Promise<{ url: string; stop: () => Pr
     '--dir',
     folder,
   ]
-  // Detached, so that Ctrl-C reaches the tests before it reaches what they use.
+  // Detached, so that Ctrl-C does not stop the services before the tests.
   const server = spawn(binary, args, { detached: true, stdio: 'ignore' })
   const ended = new Promise<void>((resolve) => {
     server.on('exit', () => resolve())
@@ -126,7 +129,7 @@ async function startRedis(folder: string): Promise<{ url: string; stop: () => Pr
   while (!(await accepts(port))) {
     if (server.exitCode !== null || Date.now() > deadline) {
       await stop()
-      throw new Error(`${binary} does not start: mend or remove it, and run the tests again.`)
+      throw new Error(`${binary} does not start. Fix or remove it, and run the tests again.`)
     }
     await sleep(20)
   }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { prepareSample, samplesInOrder, sampleOf, type Prepared } from '../support/code-samples.ts'
+import { prepareSample, samplesInOrder, sampleOf, type PreparedSample } from '../support/code-samples.ts'
 import { startServer } from '../support/server.ts'
 import { examples } from '../support/example-fixtures.ts'
 
@@ -66,9 +66,9 @@ t.test(
   async (t) => {
     const server = await startServer(t)
     const folder = t.testdir()
-    // All samples run in one process, so those that never end are left out.
+    // One process for all, which is left alone by a stream without an end.
     const chosen = samplesInOrder().filter((id) => !endlessStreams.includes(id))
-    const samples: Array<Prepared & { id: string }> = []
+    const samples: Array<PreparedSample & { id: string }> = []
     for (const id of chosen) samples.push({ id, ...(await prepareSample(server, folder, id, 'Python')) })
     const program = [
       'import io, json, os, sys, contextlib',

@@ -14,11 +14,13 @@ const root = resolve(import.meta.dirname, '../..')
 /** The statuses with which the code throws each error code. */
 function thrownErrors(): Map<string, Set<number>> {
   const found = new Map<string, Set<number>>()
-  for (const folder of ['app', 'services', 'infra', 'handlers']) {
-    const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    for (const name of names.filter((name) => name.endsWith('.ts'))) {
-      const source = readFileSync(join(root, folder, name), 'utf8')
-      for (const [, status, code] of source.matchAll(/new ApiError\(\s*(\d{3}),\s*'([A-Z_]+)'/g))
+  for (const room of ['app', 'services', 'infra', 'handlers']) {
+    for (const name of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.ts'),
+    )) {
+      for (const [, status, code] of readFileSync(join(root, room, name), 'utf8').matchAll(
+        /new ApiError\(\s*(\d{3}),\s*'([A-Z_]+)'/g,
+      ))
         found.set(code, (found.get(code) ?? new Set()).add(Number(status)))
     }
   }

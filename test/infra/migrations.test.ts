@@ -119,7 +119,7 @@ t.test('servers that start together apply each migration once', async (t) => {
   })
   const servers = [0, 1, 2].map(() => runProgram(t, MIGRATING, [url, folder]))
   const applied = await Promise.all(
-    servers.map(async (server) => (await server.told('applied'))['applied'] as string[]),
+    servers.map(async (server) => (await server.line('applied'))['applied'] as string[]),
   )
   t.strictSame(applied.flat().sort(), ['20260101000000_one', '20260102000000_two'])
   t.strictSame(await query('SELECT n FROM one ORDER BY n'), [{ n: 1 }, { n: 2 }])

@@ -139,7 +139,7 @@ t.test('a data folder that other users may enter works like a closed one', async
 t.test('a second server refuses a folder in use; an operator script attaches to it', async (t) => {
   const dataDir = dataFolder(t)
   const server = runProgram(t, SERVER, [dataDir])
-  const { url } = await server.told('url')
+  const { url } = await server.line('url')
 
   t.match(await sentenceOf(t, start(t, dataDir)), new RegExp(`process ${server.pid}\\b.*stop it`))
   const attached = await start(t, dataDir, [], 'attach')
@@ -155,10 +155,10 @@ t.test('a second server refuses a folder in use; an operator script attaches to 
 t.test('of two servers that start together on an empty folder, one runs the database', async (t) => {
   const dataDir = dataFolder(t)
   const both = [runProgram(t, SERVER, [dataDir]), runProgram(t, SERVER, [dataDir])]
-  const ready = await Promise.allSettled(both.map((server) => server.told('url')))
+  const ready = await Promise.allSettled(both.map((server) => server.line('url')))
   t.equal(ready.filter(({ status }) => status === 'fulfilled').length, 1)
   const other = both[ready.findIndex(({ status }) => status === 'rejected')]
-  t.match(await other?.told('failed'), { failed: 'EmbeddedPostgresError', message: /uses the data folder/ })
+  t.match(await other?.line('failed'), { failed: 'EmbeddedPostgresError', message: /uses the data folder/ })
   await both[ready.findIndex(({ status }) => status === 'fulfilled')]?.kill('SIGTERM')
 })
 
@@ -166,7 +166,7 @@ t.test('exactly one of two concurrent attempts gets the lock, in every round', a
   const folder = dataFolder(t)
   const at = String(Date.now() + 1_500)
   const racers = [1, 2].map(() => runProgram(t, 'support/lock-racer.ts', [folder, at, String(LOCK_ROUNDS)]))
-  const won = await Promise.all(racers.map(async (racer) => (await racer.told('won'))['won'] as number[]))
+  const won = await Promise.all(racers.map(async (racer) => (await racer.line('won'))['won'] as number[]))
   t.strictSame(
     won.flat().sort((a, b) => a - b),
     Array.from({ length: LOCK_ROUNDS }, (_, round) => round),
@@ -177,7 +177,7 @@ t.test('exactly one of two concurrent attempts gets the lock, in every round', a
 t.test('attaching while the server starts waits for the server', async (t) => {
   const dataDir = dataFolder(t)
   const both = [runProgram(t, SERVER, [dataDir, 'attach']), runProgram(t, SERVER, [dataDir, 'attach'])]
-  const urls = await Promise.all(both.map(async (server) => server.told('url')))
+  const urls = await Promise.all(both.map(async (server) => server.line('url')))
   t.strictSame(urls.map(({ adopted }) => adopted).sort(), [false, true])
   t.equal(urls[0]?.['url'], urls[1]?.['url'])
   for (const [index, server] of both.entries())
@@ -189,7 +189,7 @@ t.test('attaching while the server starts waits for the server', async (t) => {
 t.test('the PostgreSQL of a killed server is stopped, and its committed data survives', async (t) => {
   const dataDir = dataFolder(t)
   const server = runProgram(t, SERVER, [dataDir])
-  const url = String((await server.told('url'))['url'])
+  const url = String((await server.line('url'))['url'])
   await query(url, 'CREATE TABLE kept AS SELECT 7 AS n')
   const left = postmasterOf(dataDir)
   await server.kill('SIGKILL')
@@ -297,10 +297,10 @@ t.test(
 
 t.test('Ctrl-C stops the server and not the database', async (t) => {
   const server = runProgram(t, SERVER, [dataFolder(t)])
-  const { url } = await server.told('url')
+  const { url } = await server.line('url')
   process.kill(-server.pid, 'SIGINT')
   t.strictSame(
-    await server.told('drained'),
+    await server.line('drained'),
     { drained: true },
     'the database answers while the server drains',
   )

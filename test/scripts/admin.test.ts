@@ -24,14 +24,14 @@ async function admin(
   })
 }
 
-t.test('a command that there is not is said to be none, and nothing is made', async (t) => {
+t.test('an unknown command is a usage error and creates nothing', async (t) => {
   const folder = join(t.testdir({}), 'data')
   for (const args of [['list-users'], ['list-users', '--all'], ['constructor']]) {
     const { code, out, err } = await admin(args, { DATA_DIR: folder })
     t.match({ code, out }, { code: 2, out: '' })
     t.ok(
       err.startsWith(
-        `There is no command \`${args[0]}\`; there are users, keys, create-user, create-key, revoke-key, new-key.\n`,
+        `Unknown command \`${args[0]}\`. The commands are users, keys, create-user, create-key, revoke-key, new-key.\n`,
       ),
       err,
     )
@@ -42,7 +42,7 @@ t.test('a command that there is not is said to be none, and nothing is made', as
   t.notOk(existsSync(folder))
 })
 
-t.test("a database of one's own is told by its host and name alone", async (t) => {
+t.test('an external database is printed without credentials', async (t) => {
   const { url } = await createTestDatabase(t)
   const { host, pathname } = new URL(url)
   const made = await admin(['create-user', '--email', 'ada@example.com', '--name', 'Ada'], {
@@ -59,13 +59,14 @@ t.test("a database of one's own is told by its host and name alone", async (t) =
   t.notMatch(unreachable.err, /s3cret|ada/)
 })
 
-t.test('an embedded one is told by its folder, and when it was made just now', async (t) => {
+t.test('an embedded database is printed by its folder, with a note if it is new', async (t) => {
   const folder = join(realpathSync(t.testdir({})), 'data')
   const first = await admin(['users'], { DATA_DIR: folder })
   t.equal(first.code, 0, first.err)
   t.equal(
     first.err,
-    `Database: ${folder}\nIt is new, made by this command. For the database of a server, give the DATA_DIR that the server has.\n`,
+    `Database: ${folder}\nThis command has created the database. ` +
+      "To use the database of a server, set DATA_DIR to the server's value.\n",
   )
   t.match(first.out, /^id +email/)
   t.equal((await admin(['users'], { DATA_DIR: folder })).err, `Database: ${folder}\n`)

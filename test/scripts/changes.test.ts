@@ -1,17 +1,17 @@
-// Forty pairs of contracts that differ in one known way: whether the second lets down whoever relies on the first.
+// Pairs of contracts with one difference each, classified as breaking, safe or documentation only.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { acknowledgement } from '../../scripts/changes/announced.ts'
+import { announcementOf } from '../../scripts/changes/announced.ts'
 import type { Change } from '../../scripts/changes/change.ts'
 import { compareContracts } from '../../scripts/changes/compare.ts'
-import { createPlaces } from '../../scripts/changes/source-locations.ts'
+import { createLocator } from '../../scripts/changes/source-locations.ts'
 import { lastRelease } from '../../scripts/changes/release.ts'
 
 type Json = any
 
-/** A small contract that every pair begins with. */
+/** The contract before each change. */
 const contract = (): Json => ({
   openapi: '3.1.0',
   info: { title: 'Things', version: '1.0.0' },
@@ -139,32 +139,32 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       delete c.paths['/things'].post
     },
   ],
-  'an operation has another name': [
+  'an operation is renamed': [
     'operation-renamed',
     (c) => {
       list(c).operationId = 'allThings'
     },
   ],
-  'everything has another base': [
+  'the base path changes': [
     'server-changed',
     (c) => {
       c.servers[0].url = '/v2'
     },
   ],
-  'a further scope is needed': [
+  'an additional scope is required': [
     'scope-required',
     (c) => {
       list(c).security = [{ apiKey: ['things:read', 'admin'] }]
     },
   ],
-  'a higher role is needed': [
+  'a higher role is required': [
     'role-raised',
     (c) => {
       list(c)['x-project-access'].role = 'admin'
     },
   ],
-  'a state of the project is refused': [
-    'state-refused',
+  'a project state is no longer allowed': [
+    'project-state-removed',
     (c) => {
       list(c)['x-project-access'].states = ['active']
     },
@@ -193,7 +193,7 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       list(c).parameters[0].schema.enum = ['name']
     },
   ],
-  'a default is another': [
+  'a default changes': [
     'request-default-changed',
     (c) => {
       list(c).parameters[0].schema.default = 'age'
@@ -205,7 +205,7 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       list(c).parameters[1].schema.maximum = 50
     },
   ],
-  'a pattern of a path is another': [
+  'the pattern of a path parameter changes': [
     'request-pattern-changed',
     (c) => {
       c.paths['/things/{id}'].parameters[0].schema.pattern = '^th_'
@@ -230,13 +230,13 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       delete fields(c).properties.color
     },
   ],
-  'a field of the body is shorter': [
+  'a maxLength of the body decreases': [
     'request-maxLength-changed',
     (c) => {
       fields(c).properties.name.maxLength = 50
     },
   ],
-  'a field of the body is longer at least': [
+  'a minLength of the body increases': [
     'request-minLength-changed',
     (c) => {
       fields(c).properties.name.minLength = 3
@@ -248,14 +248,14 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       fields(c).properties.name.pattern = '\\S'
     },
   ],
-  'a field of the body is of another type': [
+  'a field of the body changes its type': [
     'request-type-removed',
     (c) => {
       fields(c).properties.size.type = 'string'
       delete fields(c).properties.size.default
     },
   ],
-  'items of a field are fewer': [
+  'a maxItems of the body decreases': [
     'request-maxItems-changed',
     (c) => {
       fields(c).properties.tags.maxItems = 5
@@ -279,43 +279,43 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       create(c).responses[202] = { description: 'Later.' }
     },
   ],
-  'a field of an answer is removed': [
+  'a field of a response is removed': [
     'response-property-removed',
     (c) => {
       delete thing(c).properties.note
     },
   ],
-  'a field of an answer may be missing': [
+  'a field of a response becomes optional': [
     'response-property-not-required',
     (c) => {
       thing(c).required.pop()
     },
   ],
-  'a field of an answer may be null': [
+  'a field of a response becomes nullable': [
     'response-type-added',
     (c) => {
       thing(c).properties.name.type = ['string', 'null']
     },
   ],
-  'a field of an answer is a number instead of an integer': [
+  'an integer of a response becomes a number': [
     'response-type-added',
     (c) => {
       thing(c).properties.age.type = 'number'
     },
   ],
-  'a field of an answer may have another value': [
+  'an enum of a response gets a value': [
     'response-value-added',
     (c) => {
       thing(c).properties.state.enum.push('broken')
     },
   ],
-  'a field of an answer has no minimum any more': [
+  'a field of a response loses its minimum': [
     'response-minimum-changed',
     (c) => {
       delete thing(c).properties.age.minimum
     },
   ],
-  'a header of an answer is removed': [
+  'a header of a response is removed': [
     'header-removed',
     (c) => {
       delete list(c).responses[200].headers
@@ -327,7 +327,7 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       delete c.webhooks['thing.created']
     },
   ],
-  'a field of an event may be missing': [
+  'a field of an event becomes optional': [
     'response-property-not-required',
     (c) => {
       c.webhooks['thing.created'].post.requestBody.content['application/json'].schema.required = []
@@ -351,13 +351,13 @@ const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
       list(c)['x-sunset'] = '2027-01-01'
     },
   ],
-  'an operation needs no key any more': [
+  'an operation no longer requires a key': [
     'key-not-required',
     (c) => {
       list(c).security = []
     },
   ],
-  'a lower role will do': [
+  'a lower role is required': [
     'role-lowered',
     (c) => {
       create(c)['x-project-access'].role = 'viewer'
@@ -381,43 +381,43 @@ const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
       fields(c).properties.owner = { type: 'string' }
     },
   ],
-  'a field of the body may be longer': [
+  'a maxLength of the body increases': [
     'request-maxLength-changed',
     (c) => {
       fields(c).properties.name.maxLength = 200
     },
   ],
-  'a field of the body is not required any more': [
+  'a field of the body becomes optional': [
     'request-property-not-required',
     (c) => {
       fields(c).required = []
     },
   ],
-  'a field of the body may be null': [
+  'a field of the body becomes nullable': [
     'request-type-added',
     (c) => {
       fields(c).properties.color.type = ['string', 'null']
     },
   ],
-  'a field of an answer is added': [
+  'a field of a response is added': [
     'response-property-added',
     (c) => {
       thing(c).properties.owner = { type: 'string' }
     },
   ],
-  'a field of an answer is always there': [
+  'a field of a response becomes required': [
     'response-property-required',
     (c) => {
       thing(c).required.push('note')
     },
   ],
-  'a field of an answer is never null': [
+  'a field of a response is no longer nullable': [
     'response-type-removed',
     (c) => {
       thing(c).properties.note.type = 'string'
     },
   ],
-  'a value of a field that was said to get more': [
+  'an extensible enum of a response gets a value': [
     'response-value-added',
     (c) => {
       thing(c).properties.kind.enum.push('c')
@@ -429,7 +429,7 @@ const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
       list(c).responses[503] = { description: 'Not now.' }
     },
   ],
-  'a header of an answer is added': [
+  'a header of a response is added': [
     'header-added',
     (c) => {
       list(c).responses[200].headers.ETag = { schema: { type: 'string' } }
@@ -456,7 +456,7 @@ const documentation: Record<string, (c: Json) => void> = {
   'the version': (c) => {
     c.info.version = '1.1.0'
   },
-  'the name of a parameter of a path': (c) => {
+  'the name of a path parameter': (c) => {
     const item = c.paths['/things/{id}']
     delete c.paths['/things/{id}']
     item.parameters[0].name = 'thing_id'
@@ -474,7 +474,7 @@ const rules = (changes: Change[], weight: string): string[] => [
   ...new Set(changes.filter((change) => change.weight === weight).map(({ rule }) => rule)),
 ]
 
-t.test('nothing is nothing', async (t) => {
+t.test('equal contracts have no changes', async (t) => {
   t.same(
     changesOf(() => {}),
     [],
@@ -497,40 +497,40 @@ for (const [name, [rule, change]] of Object.entries(safe)) {
 }
 
 for (const [name, change] of Object.entries(documentation)) {
-  t.test(`documentation only: ${name} is another`, async (t) => {
+  t.test(`documentation only: ${name}`, async (t) => {
     const changes = changesOf(change)
     t.same([...new Set(changes.map(({ weight }) => weight))], ['documentation'])
   })
 }
 
-t.test('what was announced to end may end on its day, and not before', async (t) => {
+t.test('a removal counts as announced from the sunset date on', async (t) => {
   const [removed] = changesOf((c) => {
     delete c.paths['/things/{id}'].delete
   })
   t.match(removed, { weight: 'breaking', rule: 'operation-removed', subject: 'DELETE /things/{id}' })
-  t.equal(acknowledgement(contract(), removed, new Date('2025-12-31')), null)
-  t.match(acknowledgement(contract(), removed, new Date('2026-01-01')), 'ended on 2026-01-01')
+  t.equal(announcementOf(contract(), removed, new Date('2025-12-31')), null)
+  t.match(announcementOf(contract(), removed, new Date('2026-01-01')), 'with the sunset date 2026-01-01')
   const [other] = changesOf((c) => {
     delete c.paths['/things'].post
   })
-  t.equal(acknowledgement(contract(), other, new Date('2030-01-01')), null)
+  t.equal(announcementOf(contract(), other, new Date('2030-01-01')), null)
 })
 
-t.test('a place is the line in the file where it is written', async (t) => {
+t.test('a location is the line in the spec file', async (t) => {
   const files: Record<string, string> = {
     'spec/openapi.yaml':
       "paths:\n  /things: { $ref: 'things.yaml#/paths/things' }\nx-events:\n  thing.created: {}\n",
     'spec/things.yaml':
       'paths:\n  things:\n    get:\n      operationId: listThings\n      parameters:\n        - name: sort\n          in: query\ncomponents:\n  schemas:\n    Thing:\n      properties:\n        name: {}\n',
   }
-  const place = createPlaces((file) => files[file] ?? null)
+  const place = createLocator((file) => files[file] ?? null)
   t.same(place('/paths/~1things/get/operationId'), { file: 'spec/things.yaml', line: 4 })
   t.same(place('/paths/~1things/get/parameters/0/in'), { file: 'spec/things.yaml', line: 7 })
   t.same(place('/components/schemas/Thing/properties/name/type'), { file: 'spec/things.yaml', line: 12 })
   t.same(place('/webhooks/thing.created/post'), { file: 'spec/openapi.yaml', line: 4 })
 })
 
-/** A repository with a commit for each version, and what it says of its last release. */
+/** Creates a repository with a commit for each version and returns its last release. */
 async function repository(
   t: Test,
   versions: string[],
@@ -556,22 +556,19 @@ async function repository(
   return lastRelease(join(folder, 'shallow'))
 }
 
-t.test('the last release is the newest tag before what is checked out', async (t) => {
+t.test('the last release is the newest tag before HEAD', async (t) => {
   t.same(await repository(t, ['1.0.0', '1.1.0'], { tag: 'v1.0.0' }), { ref: 'v1.0.0', name: 'v1.0.0' })
 })
 
-t.test(
-  'without tags it is the commit that gave the version, and not the one that is checked out',
-  async (t) => {
-    t.match(await repository(t, ['1.0.0', '1.0.0', '1.0.0']), { name: /^1\.0\.0 \([0-9a-f]{7}\)$/ })
-    t.match(await repository(t, ['1.0.0', '1.1.0']), { name: /^1\.0\.0 / })
-    t.match(await repository(t, ['1.0.0', '1.1.0', '1.1.0']), { name: /^1\.1\.0 / })
-  },
-)
+t.test('without tags the last release is the commit that set the version, unless it is HEAD', async (t) => {
+  t.match(await repository(t, ['1.0.0', '1.0.0', '1.0.0']), { name: /^1\.0\.0 \([0-9a-f]{7}\)$/ })
+  t.match(await repository(t, ['1.0.0', '1.1.0']), { name: /^1\.0\.0 / })
+  t.match(await repository(t, ['1.0.0', '1.1.0', '1.1.0']), { name: /^1\.1\.0 / })
+})
 
-t.test('there may be none, and a shallow clone says that it cannot know', async (t) => {
-  t.same(await repository(t, ['1.0.0']), { missing: 'there was none' })
+t.test('a first version has no release before it, and a shallow clone cannot know', async (t) => {
+  t.same(await repository(t, ['1.0.0']), { missing: 'no earlier version was found' })
   t.same(await repository(t, ['1.0.0', '1.1.0'], { shallow: true }), {
-    missing: 'this clone has no tag and not the whole history',
+    missing: 'this clone has no tags and no full history',
   })
 })

@@ -1,4 +1,5 @@
-// The client as a package: packed, installed into an empty project, compiled by who uses it, and run by Node and by a browser.
+// The client as an npm package: packed, installed into an empty project, compiled there, and run in Node
+// and a browser.
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
@@ -37,7 +38,7 @@ const [{ filename, files, version }] = JSON.parse(stdout) as Array<{
   files: Array<{ path: string }>
 }>
 
-// What it depends on comes from this project's own folder, so that no registry is asked.
+// The dependencies come from this project's node_modules, so that no registry is needed.
 const ours = Object.fromEntries(
   ['openapi-fetch', 'openapi-typescript-helpers', 'eventsource-parser'].map((name) => [
     name,
@@ -58,7 +59,7 @@ await run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--install-
 })
 const installed = join(folder, 'node_modules/@platform-api/client')
 
-t.test("the package has the contract's version and nothing but the client", async (t) => {
+t.test("the package has the contract's version and contains only the client", async (t) => {
   const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'))
   t.equal(version, contract.info.version)
   t.ok(
@@ -77,7 +78,7 @@ t.test("the package has the contract's version and nothing but the client", asyn
   }
 })
 
-t.test('what uses it compiles, strictly, with its libraries checked; what misuses it does not', async (t) => {
+t.test('correct use compiles in strict mode with checked libraries, and misuse does not', async (t) => {
   await cp(join(root, 'test/support/client-consumer'), folder, { recursive: true })
   const [, example] = /```ts\n([^]*?)```/.exec(await readFile(join(installed, 'README.md'), 'utf8'))!
   await writeFile(join(folder, 'readme.ts'), example)
@@ -111,7 +112,7 @@ const script = (url: string, key: string) => `
   const upload = await client.resumableUpload(new File([new Uint8Array(3_000_000)], 'more.bin'), { pieceSize: 2_000_000 })
   let event
   for await (event of client.streamEvents({ query: { after: 0, type: 'project.created' } })) break
-  const told = { names, code, bytes: file.bytes, monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]), last: progress.at(-1), uploaded: upload.file_id !== null, event: event.data.type }
+  const result = { names, code, bytes: file.bytes, monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]), last: progress.at(-1), uploaded: upload.file_id !== null, event: event.data.type }
 `
 const expected = {
   names: ['From outside'],
@@ -123,12 +124,12 @@ const expected = {
   event: 'project.created',
 }
 
-t.test('it runs in Node', async (t) => {
+t.test('the client runs in Node', async (t) => {
   const server = await startServer(t)
   const { key } = await server.person()
   await writeFile(
     join(folder, 'use.js'),
-    `import { createPlatformClient, PlatformError } from '@platform-api/client'\n${script(server.url, key)}\nconsole.log(JSON.stringify(told))`,
+    `import { createPlatformClient, PlatformError } from '@platform-api/client'\n${script(server.url, key)}\nconsole.log(JSON.stringify(result))`,
   )
   const { stdout, stderr } = await run(process.execPath, ['use.js'], { cwd: folder })
   t.strictSame(JSON.parse(stdout), expected)
@@ -136,7 +137,7 @@ t.test('it runs in Node', async (t) => {
 })
 
 t.test(
-  'it runs in a browser as it is, on a page of another origin',
+  'the client runs in a browser without a build, on a page of another origin',
   { skip: browserPath === undefined && 'no Chromium' },
   async (t) => {
     const places: Record<string, string> = {
@@ -179,10 +180,10 @@ t.test(
     const problems: string[] = []
     page.on('pageerror', (error) => problems.push(String(error)))
     await page.goto(origin)
-    const told = await page.evaluate(
-      `(async () => { const { createPlatformClient, PlatformError } = await import('@platform-api/client')\n${script(server.url, key)}\nreturn told })()`,
+    const result = await page.evaluate(
+      `(async () => { const { createPlatformClient, PlatformError } = await import('@platform-api/client')\n${script(server.url, key)}\nreturn result })()`,
     )
-    t.strictSame(told, expected)
+    t.strictSame(result, expected)
     t.strictSame(problems, [])
   },
 )

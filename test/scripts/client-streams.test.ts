@@ -1,16 +1,16 @@
-// What the published client reads bit by bit: lists from page to page, and streams that break, go on and end.
+// Lists and event streams of the TypeScript client: paging, disconnects, resuming and closing.
 import t from 'tap'
 import { ConnectionError, createPlatformClient, type StreamEvent } from '../../generated/client/index.js'
-import { waitUntilIdle, startChatFixture } from '../support/chat.ts'
-import { typedClient, instantClock } from '../support/typed-client.ts'
 import { createDatabaseProxy } from '../support/database-proxy.ts'
+import { waitUntilIdle, startChatFixture } from '../support/chat.ts'
+import { instantClock, typedClient } from '../support/typed-client.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const stage = await startChatFixture(t)
 const { server, modelServer, person } = stage
 const client = typedClient(server.url, person.key)
 
-/** Counts what is asked. */
+/** Counts the requests. */
 function counting(): { asked: string[]; fetch: (request: Request) => Promise<Response> } {
   const asked: string[] = []
   return {
@@ -27,7 +27,7 @@ t.test('lists', async (t) => {
   for (const name of names) await client.createProject({ body: { name, tags: ['listed'] } })
   const query = { tag: 'listed', sort: 'name', order: 'asc', limit: 2 } as const
 
-  t.test('are read from page to page, none ahead of what is read', async (t) => {
+  t.test('request a page only when the previous one has been read', async (t) => {
     const { asked, fetch } = counting()
     const found: string[] = []
     const counted: number[] = []
@@ -40,7 +40,7 @@ t.test('lists', async (t) => {
     t.equal(asked.length, 3, 'and none after the last')
   })
 
-  t.test('begin at the page that is named, and come as pages, too', async (t) => {
+  t.test('start at the given page, and can be read by page', async (t) => {
     const pages = []
     for await (const { data, pagination } of client.listProjects.pages({ query: { ...query, page: 2 } }))
       pages.push([pagination.page, data.map(({ name }) => name)])
@@ -54,7 +54,7 @@ t.test('lists', async (t) => {
     t.strictSame(none, [])
   })
 
-  t.test('stop where the reader leaves or gives up', async (t) => {
+  t.test('stop when the loop is left or the call is aborted', async (t) => {
     const { asked, fetch } = counting()
     const own = typedClient(server.url, person.key, { fetch })
     for await (const { name } of own.listProjects.all({ query })) if (name === 'b') break
@@ -74,7 +74,7 @@ t.test('lists', async (t) => {
     t.equal(asked.length, 3)
   })
 
-  t.test('that go on after what was seen are read to where they are now', async (t) => {
+  t.test('with a cursor are read to their current end', async (t) => {
     const { asked, fetch } = counting()
     const found: Array<[string, number]> = []
     for await (const { type, sequence } of typedClient(server.url, person.key, { fetch }).listEvents.all({
@@ -88,7 +88,7 @@ t.test('lists', async (t) => {
 })
 
 t.test('a stream of events', async (t) => {
-  t.test('goes on where it was when its connection breaks: none lost, none twice', async (t) => {
+  t.test('resumes after a disconnect without losing or repeating events', async (t) => {
     const wire = await createDatabaseProxy(t, server.url)
     let whole = Promise.resolve()
     const clock = { ...instantClock(), sleep: async () => await whole }
@@ -105,7 +105,7 @@ t.test('a stream of events', async (t) => {
         names.push((data.data.object as { name: string }).name)
       }
     })()
-    await waitUntil(() => server.services.eventStreams.count === 1)
+    await waitUntil(() => server.services.tail.streams === 1)
     await client.createProject({ body: { name: 'before' } })
     await waitUntil(() => names.length === 1)
     let mended = (): void => {}
@@ -122,19 +122,19 @@ t.test('a stream of events', async (t) => {
     t.strictSame(names, ['before', 'meanwhile', 'after'])
     gone.abort(new Error('enough'))
     await t.rejects(reading, { message: 'enough' })
-    await waitUntil(() => server.services.eventStreams.count === 0)
+    await waitUntil(() => server.services.tail.streams === 0)
   })
 
-  t.test('is closed by who leaves it, even while nothing comes', async (t) => {
+  t.test('is closed when the loop is left, even while it is idle', async (t) => {
     const stream = client.streamEvents()
     const next = stream.next()
-    await waitUntil(() => server.services.eventStreams.count === 1)
+    await waitUntil(() => server.services.tail.streams === 1)
     await stream.return()
     t.strictSame(await next, { done: true, value: undefined })
-    await waitUntil(() => server.services.eventStreams.count === 0)
+    await waitUntil(() => server.services.tail.streams === 0)
   })
 
-  t.test('is opened again when the server stops, and throws what it is refused with', async (t) => {
+  t.test('is reopened after a restart of the server, and throws an error response', async (t) => {
     const events = [`id: 41\nevent: end\ndata: {"reason": "shutdown"}\n\n`, `: connected\nid: 43\n\n`]
     const asked: Array<string | null> = []
     const fetch = async (request: Request): Promise<Response> => {
@@ -163,7 +163,7 @@ t.test('a stream of events', async (t) => {
     t.strictSame(asked, ['40', '41', '43'], 'after the last id, also of a comment')
   })
 
-  t.test('that is silent for too long counts as broken, and is not tried for ever', async (t) => {
+  t.test('without data counts as broken after the idle time-out, and retries are limited', async (t) => {
     let opened = 0
     const fetch = async (): Promise<Response> => {
       opened++
@@ -182,8 +182,8 @@ t.test('a stream of events', async (t) => {
   })
 })
 
-t.test('an answer that is written', async (t) => {
-  t.test('comes in pieces, and ends with its last event', async (t) => {
+t.test('a generated answer', async (t) => {
+  t.test('arrives in parts and ends with its last event', async (t) => {
     modelServer.script = { answer: 'All of it is here.' }
     const events: StreamEvent<any>[] = []
     let text = ''
@@ -197,7 +197,7 @@ t.test('an answer that is written', async (t) => {
     t.equal(events.filter(({ event }) => event === 'message.completed').length, 1)
   })
 
-  t.test('stops being written when the reader leaves', async (t) => {
+  t.test('stops when the client leaves the loop', async (t) => {
     modelServer.script = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
     let last = ''
     for await (const { event } of client.streamChat({ body: { message: 'Count!' } }))
@@ -206,7 +206,7 @@ t.test('an answer that is written', async (t) => {
     t.equal(last, 'message.delta')
   })
 
-  t.test('that breaks where it cannot go on is an error, and sent once', async (t) => {
+  t.test('that cannot resume is an error after a disconnect, and is requested once', async (t) => {
     modelServer.script = { answer: 'Cut here.' }
     let opened = 0
     const fetch = async (request: Request): Promise<Response> => {
@@ -222,14 +222,14 @@ t.test('an answer that is written', async (t) => {
         }).streamChat({ body: { message: 'Hi' } }))
           seen.push(event)
       },
-      { name: 'ConnectionError', message: 'The stream broke off before its last event.' },
+      { name: 'ConnectionError', message: 'The connection was lost before the stream ended.' },
     )
     t.strictSame(seen, ['message.created'])
     t.equal(opened, 1)
     await waitUntilIdle(stage)
   })
 
-  t.test('is followed to its end though the connection breaks', async (t) => {
+  t.test('is read to its end despite a disconnect', async (t) => {
     modelServer.script = { answer: 'One two three.' }
     const { message } = await client.createChat({ body: { message: 'Count!' } })
     const ids: Array<string | null> = []
@@ -255,7 +255,7 @@ t.test('an answer that is written', async (t) => {
   })
 })
 
-/** The stream up to the end of the first event of the name, and then a broken connection. */
+/** Breaks the connection after the first event with the name. */
 function cutAfter(response: Response, name: string): Response {
   const decoder = new TextDecoder()
   let text = ''
@@ -265,7 +265,7 @@ function cutAfter(response: Response, name: string): Response {
       const end = text.indexOf('\n\n', text.indexOf(`event: ${name}`))
       if (end === -1) return
       controller.enqueue(new TextEncoder().encode(text.slice(0, end + 2)))
-      // What was passed on is read before the stream fails.
+      // The forwarded data must be read before the stream fails.
       setImmediate(() => controller.error(new TypeError('terminated')))
     },
   })

@@ -1,4 +1,4 @@
-// Files by the published client: what it tells of their way, and how they arrive whole when the way breaks.
+// Uploads by the TypeScript client: progress, retries and resumable uploads.
 import { hash, randomBytes } from 'node:crypto'
 import { openAsBlob, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,17 +17,17 @@ const bytes = randomBytes(3_000_000)
 const sha256 = hash('sha256', bytes)
 
 function isMonotone(t: Test, progress: Progress[], total: number): void {
-  t.ok(progress.length > 1, `told ${progress.length} times`)
+  t.ok(progress.length > 1, `${progress.length} progress reports`)
   t.ok(
     progress.every(
       ({ sent, total: all }, i) => all === total && sent <= total && (i === 0 || sent > progress[i - 1].sent),
     ),
-    'it only goes on',
+    'the progress never decreases',
   )
   t.strictSame(progress.at(-1), { sent: total, total })
 }
 
-t.test('a form has its fields and its file, as they are', async (t) => {
+t.test('a form arrives with its fields and its file', async (t) => {
   const file = await client.uploadFile({
     body: {
       file: new File([bytes], 'report "é"\n.bin', { type: 'application/x-thing' }),
@@ -52,7 +52,7 @@ t.test('a form has its fields and its file, as they are', async (t) => {
   await assertNothingLeft(t, server)
 })
 
-t.test('a file of the disk is sent while it is read, and its progress told', async (t) => {
+t.test('a file on disk is streamed, and its progress is reported', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'client-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'big.bin'), bytes)
@@ -73,7 +73,7 @@ t.test('a file of the disk is sent while it is read, and its progress told', asy
   t.ok(Number(lengths[0]) > bytes.length, 'the server knows how much will come')
 })
 
-t.test('an upload that is cut off is sent again, and is one file', async (t) => {
+t.test('an interrupted upload is retried and creates one file', async (t) => {
   const cuts = [1_000_000, 2_500_000]
   const proxy = await cuttingProxy(t, server.url, { next: () => cuts.shift() ?? null })
   const progress: Progress[] = []
@@ -89,7 +89,7 @@ t.test('an upload that is cut off is sent again, and is one file', async (t) => 
   await assertNothingLeft(t, server)
 })
 
-t.test('an upload stops with its signal', async (t) => {
+t.test('an upload is aborted by its signal', async (t) => {
   const gone = new AbortController()
   const upload = client.uploadFile({
     body: { file: new Blob([bytes]), name: 'stopped.bin' },
@@ -103,7 +103,7 @@ t.test('an upload stops with its signal', async (t) => {
   t.equal((await client.listFiles({ query: { q: 'stopped.bin' } })).pagination.total, 0)
 })
 
-t.test('what is too large is refused in words, with its progress or without', async (t) => {
+t.test('a file that is too large is rejected with an API error, with and without onProgress', async (t) => {
   const small = await startServer(t, { env: { UPLOAD_MAX_BYTES: '1000' } })
   const own = typedClient(small.url, (await small.person()).key, { retries: 0 })
   for (const onProgress of [undefined, () => {}]) {
@@ -114,7 +114,7 @@ t.test('what is too large is refused in words, with its progress or without', as
   }
 })
 
-t.test('a resumable upload goes on where it was cut off', async (t) => {
+t.test('a resumable upload resumes after a disconnect', async (t) => {
   const cuts = [null, 1_200_000, 900_000]
   const proxy = await cuttingProxy(t, server.url, { next: () => (cuts.length > 0 ? cuts.shift()! : null) })
   const progress: Progress[] = []
@@ -134,12 +134,12 @@ t.test('a resumable upload goes on where it was cut off', async (t) => {
   const file = await client.getFile({ path: { id: upload.file_id! } })
   t.match(file, { name: 'resumed é.bin', path: 'in/pieces', metadata: { ticket: 'OPS-13' }, sha256 })
   t.ok(proxy.cuts > 0, `cut ${proxy.cuts} times`)
-  t.ok(sent < bytes.length + proxy.cuts * 1_500_000, 'what had arrived was not sent again')
+  t.ok(sent < bytes.length + proxy.cuts * 1_500_000, 'received bytes are not sent again')
   isMonotone(t, progress, bytes.length)
   await assertNothingLeft(t, server)
 })
 
-t.test('a later run goes on with an upload that it knows by its id', async (t) => {
+t.test('a later run resumes an upload by its id', async (t) => {
   const gone = new AbortController()
   let id = ''
   const begun = client.resumableUpload(new Blob([bytes]), {
@@ -164,14 +164,14 @@ t.test('a later run goes on with an upload that it knows by its id', async (t) =
   t.equal((await client.getFile({ path: { id: upload.file_id! } })).sha256, sha256)
 })
 
-t.test('an empty file is a file', async (t) => {
+t.test('an empty file can be uploaded', async (t) => {
   const upload = await client.resumableUpload(new File([], 'empty.txt'))
   t.match(await client.getFile({ path: { id: upload.file_id! } }), { name: 'empty.txt', bytes: 0 })
 })
 
-t.test('a document is JSON or a form, whichever has what it is made of', async (t) => {
+t.test('a document is sent as JSON or as a form, depending on its fields', async (t) => {
   const base = await client.createKnowledgeBase({ body: { name: 'Rules' } })
-  const told = await client.createDocument({
+  const fromText = await client.createDocument({
     path: { id: base.id },
     body: { name: 'told', text: 'Events are kept for 30 days.' },
   })
@@ -180,7 +180,7 @@ t.test('a document is JSON or a form, whichever has what it is made of', async (
     body: { file: new File(['Keys are shown once.'], 'keys.md', { type: 'text/markdown' }) },
   })
   t.match(
-    [told, sent],
+    [fromText, sent],
     [
       { name: 'told', source: { type: 'text' } },
       { name: 'keys.md', source: { type: 'file' } },
@@ -188,7 +188,7 @@ t.test('a document is JSON or a form, whichever has what it is made of', async (
   )
 })
 
-t.test('a download is the response, with its bytes not read yet', async (t) => {
+t.test('a download returns the response with its body unread', async (t) => {
   const file = await client.uploadFile({ body: { file: new Blob([bytes]), name: 'down.bin' } })
   const response = await client.downloadFile({ path: { id: file.id } })
   t.equal(response.headers.get('Content-Disposition'), 'attachment; filename=down.bin')

@@ -1,5 +1,4 @@
-// The client that others install, against a real server: what it sends, what it answers, what it throws, and what it does
-// when the server refuses for now or the connection breaks.
+// The TypeScript client against a real server: requests, results, errors, and retries.
 import t from 'tap'
 import {
   ConnectionError,
@@ -15,7 +14,7 @@ const server = await startServer(t)
 const person = await server.person()
 const client = typedClient(server.url, person.key)
 
-/** Refuses or breaks the first requests instead of sending them, and tells what was sent. */
+/** A fetch that answers or fails the first requests itself, and records all requests. */
 function faulty(faults: Array<(request: Request) => Promise<Response>>) {
   const sent: Request[] = []
   const fetch = async (request: Request): Promise<Response> => {
@@ -39,7 +38,7 @@ const refusal =
       JSON.stringify({ error: { code, message: 'Not now.', details: { request_id: 'req_1', ...details } } }),
       { status, headers: { ...headers, 'retry-after': '0', ...more } },
     )
-/** It is done, and nobody hears of it. */
+/** Executes the request but loses the response. */
 const lost = async (request: Request): Promise<Response> => {
   await (await fetch(request)).arrayBuffer()
   throw new TypeError('fetch failed', { cause: new Error('other side closed') })
@@ -48,7 +47,7 @@ const unreached = async (): Promise<Response> => {
   throw new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
 }
 
-t.test('a method answers the body, and the status and header fields too for who asks', async (t) => {
+t.test('a method returns the body, and withResponse() the response too', async (t) => {
   const made = await client.createProject({ body: { name: 'Launch', tags: ['q4'] } })
   t.match(made, { name: 'Launch', tags: ['q4'], your_role: 'owner' })
   const { data, response } = await client.getProject({ path: { id: made.id } }).withResponse()
@@ -66,7 +65,7 @@ t.test('a method answers the body, and the status and header fields too for who 
   t.match(await client.getHealth(), { status: 'ok' }, 'and outside of /v1')
 })
 
-t.test('what is no success is thrown, with all that the server says of it', async (t) => {
+t.test('an error response is thrown as a PlatformError with all its fields', async (t) => {
   const error = (await client
     .createProject({ body: { name: '' } })
     .catch((it: unknown) => it)) as PlatformError
@@ -89,29 +88,28 @@ t.test('what is no success is thrown, with all that the server says of it', asyn
   t.match(
     await apiErrorOf(client.getProject(same).withResponse()),
     { status: 304 },
-    'once, whichever way it is asked',
+    'the request is sent once',
   )
-  await t.rejects(
-    client.getProject({ path: { id: '' } }),
-    TypeError,
-    'an empty id would be another operation',
-  )
+  await t.rejects(client.getProject({ path: { id: '' } }), TypeError, 'an empty path parameter is an error')
 })
 
-t.test('a POST whose answer is lost is sent again with its key, and done once', async (t) => {
-  const { sent, fetch } = faulty([unreached, lost])
-  const again = typedClient(server.url, person.key, { fetch, clock: instantClock() })
-  const name = `once ${Date.now()}`
-  const { data, response } = await again.createProject({ body: { name } }).withResponse()
-  t.equal(data.name, name)
-  t.equal(response.headers.get('idempotent-replayed'), 'true')
-  t.equal(sent.length, 3)
-  t.equal(new Set(sent.map((request) => request.headers.get('idempotency-key'))).size, 1)
-  t.match(sent[0].headers.get('idempotency-key'), /^[0-9a-f]{32}$/)
-  t.equal((await client.listProjects({ query: { q: name } })).pagination.total, 1)
-})
+t.test(
+  'a POST whose response is lost is retried with the same Idempotency-Key and executed once',
+  async (t) => {
+    const { sent, fetch } = faulty([unreached, lost])
+    const again = typedClient(server.url, person.key, { fetch, clock: instantClock() })
+    const name = `once ${Date.now()}`
+    const { data, response } = await again.createProject({ body: { name } }).withResponse()
+    t.equal(data.name, name)
+    t.equal(response.headers.get('idempotent-replayed'), 'true')
+    t.equal(sent.length, 3)
+    t.equal(new Set(sent.map((request) => request.headers.get('idempotency-key'))).size, 1)
+    t.match(sent[0].headers.get('idempotency-key'), /^[0-9a-f]{32}$/)
+    t.equal((await client.listProjects({ query: { q: name } })).pagination.total, 1)
+  },
+)
 
-t.test('a key that the caller gives wins, and each call has one of its own', async (t) => {
+t.test('each call has its own Idempotency-Key unless the caller sets one', async (t) => {
   const { sent, fetch } = faulty([])
   const own = typedClient(server.url, person.key, { fetch })
   await own.createProject({ body: { name: 'Own' }, headers: { 'Idempotency-Key': `own-${Date.now()}` } })
@@ -122,7 +120,7 @@ t.test('a key that the caller gives wins, and each call has one of its own', asy
   t.equal(new Set(keys).size, 3)
 })
 
-t.test('an answer that is cut off half-way is asked for again', async (t) => {
+t.test('a call whose response breaks off is retried', async (t) => {
   const cuts = [true, false]
   const fetch = async (request: Request): Promise<Response> => {
     const response = await globalThis.fetch(request)
@@ -136,7 +134,7 @@ t.test('an answer that is cut off half-way is asked for again', async (t) => {
     })
     return new Response(half, { status: response.status, headers: response.headers })
   }
-  // Not held against the spec: half an answer is none.
+  // Not validated against the spec, because the response is incomplete.
   const again = createPlatformClient({
     baseUrl: server.url,
     apiKey: person.key,
@@ -147,7 +145,7 @@ t.test('an answer that is cut off half-way is asked for again', async (t) => {
   t.equal((await client.listProjects({ query: { q: 'Halved' } })).pagination.total, 1)
 })
 
-t.test('a first attempt that is still at work is waited for', async (t) => {
+t.test('the client waits for a first attempt that is still in progress', async (t) => {
   const { sent, fetch } = faulty([
     unreached,
     refusal(409, 'CONFLICT', {}, { field: 'Idempotency-Key', constraint: 'in_progress' }),
@@ -167,14 +165,14 @@ t.test('a first attempt that is still at work is waited for', async (t) => {
   t.equal(other.sent.length, 1, 'another conflict is none that passes')
 })
 
-t.test('a refusal for now is waited for as long as it says, in seconds or until a date', async (t) => {
+t.test('the client waits as long as Retry-After says, in seconds or until a date', async (t) => {
   const now = Date.parse('2026-11-21T10:00:00Z')
   const waits: number[] = []
   const { fetch } = faulty([
     refusal(429, 'RATE_LIMITED', { 'retry-after': '7' }),
     refusal(503, 'UNAVAILABLE', { 'retry-after': new Date(now + 4000).toUTCString() }),
   ])
-  // A date is what a proxy says; this server has seconds in its contract, so nothing is held against that.
+  // A proxy may send a date; this server's contract has seconds, so the response is not validated.
   const patient = createPlatformClient({
     baseUrl: server.url,
     apiKey: person.key,
@@ -186,7 +184,7 @@ t.test('a refusal for now is waited for as long as it says, in seconds or until 
   t.strictSame(waits, [7000, 4000])
 })
 
-t.test('without a word of the server the waits grow, and are as random as they can be', async (t) => {
+t.test('without Retry-After the client uses exponential backoff with jitter', async (t) => {
   const waits: number[] = []
   const { sent, fetch } = faulty(Array.from({ length: 9 }, () => unreached))
   const randoms = [0, 0.999, 0.5, 0.5, 0.5, 0.5]
@@ -197,13 +195,13 @@ t.test('without a word of the server the waits grow, and are as random as they c
   })
   const error = (await patient.getProfile().catch((it: unknown) => it)) as Error
   t.ok(error instanceof ConnectionError)
-  t.match(error.message, /GET \/v1\/user\/profile has no answer: connect ECONNREFUSED/)
+  t.match(error.message, /GET \/v1\/user\/profile has no response: connect ECONNREFUSED/)
   t.equal((error.cause as Error).message, 'fetch failed')
   t.equal(sent.length, 7)
   t.strictSame(waits, [0, 999, 1000, 2000, 4000, 4000])
 })
 
-t.test('what says to wait too long, or beyond the deadline, is thrown at once', async (t) => {
+t.test('a Retry-After that is too long or beyond the deadline is thrown at once', async (t) => {
   const waits: number[] = []
   for (const [seconds, timeout] of [
     ['121', null],
@@ -221,7 +219,7 @@ t.test('what says to wait too long, or beyond the deadline, is thrown at once', 
   t.strictSame(waits, [])
 })
 
-t.test('what cannot be repeated safely is sent once', async (t) => {
+t.test('requests that cannot be repeated safely are sent once', async (t) => {
   const project = await client.createProject({ body: { name: 'Careful' } })
   const { data: file } = await client
     .uploadFile({ body: { file: new Blob(['bytes']), name: 'a.txt' } })
@@ -229,7 +227,7 @@ t.test('what cannot be repeated safely is sent once', async (t) => {
   t.equal(file.bytes, 5)
   const once: Array<[string, (careful: typeof client) => Promise<unknown>]> = [
     [
-      'a PUT with If-Match that may have been done',
+      'a PUT with If-Match that may have been executed',
       (careful) =>
         careful.updateProject({
           path: { id: project.id },
@@ -272,12 +270,12 @@ t.test('what cannot be repeated safely is sent once', async (t) => {
       duplex: 'half',
     } as never),
     { name: 'ConnectionError' },
-    'a stream that was consumed',
+    'a body that is a consumed stream',
   )
   t.equal(sent.length, 1, 'a stream that was consumed')
 })
 
-t.test('what the server did not do for another reason is not sent again', async (t) => {
+t.test('other errors are not retried', async (t) => {
   for (const status of [400, 401, 403, 404, 412, 500]) {
     const { sent, fetch } = faulty([refusal(status, status === 500 ? 'SERVER_ERROR' : 'NOT_FOUND')])
     t.match(
@@ -296,7 +294,7 @@ t.test('what the server did not do for another reason is not sent again', async 
 })
 
 t.test(
-  'a deadline ends a call with all its attempts, and a signal ends it with its own reason',
+  'the time-out includes all attempts, and an aborted call rejects with the reason of its signal',
   async (t) => {
     const hanging = typedClient(server.url, person.key, { fetch: () => new Promise(() => {}) })
     const late = await hanging.getProfile({ timeout: 50 }).catch((it: unknown) => it)
@@ -315,7 +313,7 @@ t.test(
   },
 )
 
-t.test('openapi-fetch itself has the key, the Idempotency-Key and the patience', async (t) => {
+t.test('client.api has authentication, Idempotency-Keys and retries', async (t) => {
   const { sent, fetch } = faulty([unreached])
   const raw = typedClient(server.url, person.key, { fetch, clock: instantClock(), userAgent: 'shop/2.0' })
   const { data, error } = await raw.api.POST('/projects', { body: { name: 'Raw' } })
@@ -336,6 +334,6 @@ t.test('openapi-fetch itself has the key, the Idempotency-Key and the patience',
     fetch: forms,
     clock: instantClock(),
   }).api.POST('/storage/upload', { body: form as never, bodySerializer: (it: unknown) => it })
-  t.match(uploaded.data, { name: 'raw.txt', path: 'raw', bytes: 5 }, 'a form is written anew')
+  t.match(uploaded.data, { name: 'raw.txt', path: 'raw', bytes: 5 }, 'the form is encoded again')
   t.equal(formsSent.length, 2)
 })

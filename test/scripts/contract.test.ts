@@ -1,4 +1,4 @@
-// The contract tests as a tool: a healthy server is left without a finding, defects are found and told of, and what was asked wrongly is one sentence.
+// `npm run contract`: no finding on a healthy server, findings for seeded defects, and one-line usage errors.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,13 +11,13 @@ import { startServer } from '../support/server.ts'
 
 const script = join(import.meta.dirname, '../../scripts/contract/main.ts')
 
-interface Ended {
+interface ExitResult {
   code: number
   out: string
   err: string
 }
 
-function contract(...args: string[]): Promise<Ended> {
+function contract(...args: string[]): Promise<ExitResult> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
@@ -34,17 +34,17 @@ function folderFor(t: Test): string {
   return folder
 }
 
-t.test('what is asked wrongly is told in a sentence', async (t) => {
+t.test('a usage error prints one sentence and exits with 2', async (t) => {
   const { url, key } = await startServer(t)
   for (const [says, ...args] of [
-    ['Say which server, with --url, and with which key, with --key; --help says the rest.'],
-    ['--url is an address such as http://127.0.0.1:3000, not nowhere.', '--url', 'nowhere', '--key', key],
-    ['The server does not take the key: say another with --key.', '--url', url, '--key', 'plat_test_none'],
-    ['The contract has no operation getNothing.', '--url', url, '--key', key, '--operation', 'getNothing'],
-    ['The contract has no operation with the tag nothing.', '--url', url, '--key', key, '--tag', 'nothing'],
-    ['--runs is a whole number from 1, not many.', '--url', url, '--key', key, '--runs', 'many'],
+    ['--url and --key are required. See --help.'],
+    ['--url must be a URL such as http://127.0.0.1:3000, not nowhere.', '--url', 'nowhere', '--key', key],
+    ['The server rejects the key. Pass another one with --key.', '--url', url, '--key', 'plat_test_none'],
+    ['Unknown operation: getNothing.', '--url', url, '--key', key, '--operation', 'getNothing'],
+    ['Unknown tag: nothing.', '--url', url, '--key', key, '--tag', 'nothing'],
+    ['--runs must be an integer of at least 1, not many.', '--url', url, '--key', key, '--runs', 'many'],
     [
-      /^The contract cannot be read from http:\/\/127\.0\.0\.1:9\/openapi\.json: .+$/,
+      /^Cannot read the OpenAPI document from http:\/\/127\.0\.0\.1:9\/openapi\.json: .+$/,
       '--url',
       'http://127.0.0.1:9',
       '--key',
@@ -54,7 +54,7 @@ t.test('what is asked wrongly is told in a sentence', async (t) => {
   ] as Array<[string | RegExp, ...string[]]>) {
     const { code, out, err } = await contract(...args)
     t.equal(code, 2, String(says))
-    t.equal(out, '', 'nothing else is written')
+    t.equal(out, '', 'nothing is written to stdout')
     if (typeof says === 'string') t.equal(err.trim(), says)
     else t.match(err.trim(), says)
     t.notMatch(err, /^ {4}at /m, 'no stack trace')
@@ -62,63 +62,67 @@ t.test('what is asked wrongly is told in a sentence', async (t) => {
   t.match((await contract('--help')).out, /^npm run contract -- --url URL --key KEY/)
 })
 
-t.test('a healthy server is left without a finding, and as it was', { timeout: 300_000 }, async (t) => {
-  const server = await startServer(t)
-  const folder = folderFor(t)
-  const [html, junit] = [join(folder, 'report.html'), join(folder, 'report.xml')]
-  const { code, out, err } = await contract(
-    '--url',
-    server.url,
-    '--key',
-    server.key,
-    '--seed',
-    '7',
-    '--runs',
-    '3',
-    '--tag',
-    'projects',
-    '--tag',
-    'user',
-    '--tag',
-    'members',
-    '--tag',
-    'api-keys',
-    '--tag',
-    'payments-catalogue',
-    '--html',
-    html,
-    '--junit',
-    junit,
-  )
-  t.equal(code, 0, out)
-  t.match(
-    out,
-    /^The server keeps the contract: \d+ requests in [\d.]+ s, \d+ of \d+ operations answered with a success, seed 7\.$/m,
-  )
-  t.match(err, /who may…\nlives of resources…\nlists…\nrequests with a mistake…\nmade-up values…/)
-  t.same(
-    server.logs.filter((line) => JSON.parse(line).level >= 50),
-    [],
-    'the server had no failure',
-  )
-  const { body: users } = await server.admin.client.get('/users')
-  t.same(
-    users.data.map(({ id }: { id: string }) => id),
-    [server.admin.id],
-    'no user is left',
-  )
-  t.equal((await server.admin.client.get('/projects')).body.pagination.total, 0, 'nor a project')
-  const page = readFileSync(html, 'utf8')
-  t.match(page, /<code title="GET \/v1\/projects\/\{id\}">getProject<\/code>/)
-  t.notMatch(page, /<script|src=|href="http/, 'the page needs nothing from elsewhere')
-  t.notMatch(page + readFileSync(junit, 'utf8') + out, server.key, 'no report holds the key')
-  t.match(
-    readFileSync(junit, 'utf8'),
-    /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="contract, seed 7" tests="\d+" failures="0" errors="0"/,
-  )
-})
+t.test(
+  'a run against a healthy server has no findings and leaves no data',
+  { timeout: 300_000 },
+  async (t) => {
+    const server = await startServer(t)
+    const folder = folderFor(t)
+    const [html, junit] = [join(folder, 'report.html'), join(folder, 'report.xml')]
+    const { code, out, err } = await contract(
+      '--url',
+      server.url,
+      '--key',
+      server.key,
+      '--seed',
+      '7',
+      '--runs',
+      '3',
+      '--tag',
+      'projects',
+      '--tag',
+      'user',
+      '--tag',
+      'members',
+      '--tag',
+      'api-keys',
+      '--tag',
+      'payments-catalogue',
+      '--html',
+      html,
+      '--junit',
+      junit,
+    )
+    t.equal(code, 0, out)
+    t.match(
+      out,
+      /^The server conforms to the contract: \d+ requests in .+ s, \d+ of \d+ operations succeeded, seed 7\.$/m,
+    )
+    t.match(err, /authentication and scopes…\nCRUD lifecycles…\nlists…\ninvalid requests…\nvalid requests…/)
+    t.same(
+      server.logs.filter((line) => JSON.parse(line).level >= 50),
+      [],
+      'the server logged no error',
+    )
+    const { body: users } = await server.admin.client.get('/users')
+    t.same(
+      users.data.map(({ id }: { id: string }) => id),
+      [server.admin.id],
+      'no user is left',
+    )
+    t.equal((await server.admin.client.get('/projects')).body.pagination.total, 0, 'no project is left')
+    const page = readFileSync(html, 'utf8')
+    t.match(page, /<code title="GET \/v1\/projects\/\{id\}">getProject<\/code>/)
+    t.notMatch(page, /<script|src=|href="http/, 'the page loads nothing')
+    t.notMatch(page + readFileSync(junit, 'utf8') + out, server.key, 'no report contains the key')
+    t.match(
+      readFileSync(junit, 'utf8'),
+      /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="contract, seed 7" tests="\d+" failures="0"/,
+    )
+  },
+)
 
-t.test('with --read-only nothing is changed', async (t) => {
+t.test('--read-only changes nothing', async (t) => {
   const server = await startServer(t)
   const { body: project } = await server.admin.client.post('/projects', { name: 'Kept' })
   const before = server.statements.length
@@ -142,15 +146,15 @@ t.test('with --read-only nothing is changed', async (t) => {
   const writes = server.statements
     .slice(before)
     .filter((text) => /^\s*(INSERT|UPDATE|DELETE)/i.test(text) && !/last_used_at/.test(text))
-  t.same(writes, [], 'no statement that writes')
+  t.same(writes, [], 'no statement writes')
 })
 
 t.test(
-  'defects are found, each at its operation, with the way to see them again',
+  'seeded defects are reported at their operations with commands that reproduce them',
   { timeout: 300_000 },
   async (t) => {
     const sown = defects.filter(({ name }) =>
-      ['an operation wants no key', 'a change loses a property', 'an order is ignored'].includes(name),
+      ['an operation needs no key', 'an update loses a property', 'a sort order is ignored'].includes(name),
     )
     t.equal(sown.length, 3)
     const folder = folderFor(t)
@@ -183,15 +187,27 @@ t.test(
     t.equal(code, 1)
     t.match(
       out,
-      /^listProducts\n {2}no-key \(access\)\n {4}expected 401 for a request without a key\n {4}came {5}200\n {4}curl -i '.+\/v1\/payments\/products'$/m,
+      new RegExp(
+        [
+          '^listProducts',
+          '  no-key \\(access\\)',
+          '    expected 401 for a request without a key',
+          '    actual   200',
+          "    curl -i '.+/v1/payments/products'$",
+        ].join('\n'),
+        'm',
+      ),
     )
-    t.match(out, /^updateSession\n {2}update-kept \(lives\)\n {4}expected title as it was sent: /m)
+    t.match(
+      out,
+      /^updateSession\n {2}update-value \(crud\)\n {4}expected title to have the value that was sent: /m,
+    )
     t.match(out, /^ {2}order \(lists\)\n {4}expected by name /m)
     t.match(
       out,
-      `  again: npm run contract -- --url ${url} --key $KEY --operation updateSession --seed 7 --runs 2`,
+      `  replay: npm run contract -- --url ${url} --key $KEY --operation updateSession --seed 7 --runs 2`,
     )
-    t.notMatch(out, bootstrapKey, 'the key is nowhere')
+    t.notMatch(out, bootstrapKey, 'the report does not contain the key')
     const failures = [
       ...readFileSync(junit, 'utf8').matchAll(
         /<testcase classname="(\w+)" name="\w+"><failure type="([\w-]+)"/g,

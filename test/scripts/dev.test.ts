@@ -1,4 +1,4 @@
-// `npm run dev` in a copy of this project: what follows from a save, while somebody asks the server all the time.
+// `npm run dev` in a copy of this project: rebuilds on save while a client sends requests continuously.
 import { spawn } from 'node:child_process'
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { readdirSync, readFileSync, renameSync } from 'node:fs'
@@ -13,10 +13,10 @@ interface Dev {
   folder: string
   url: string
   pid: number
-  /** As editors write: beside the files, and then in their places. */
+  /** Saves as editors do: writes new files and renames them over the old ones. */
   save(...changes: Array<[file: string, change: (text: string) => string]>): Promise<void>
   read(file: string): Promise<string>
-  /** Does it, and waits for a line; answers what was said since. */
+  /** Runs `after` and waits for a line that matches; returns the output since. */
   says(pattern: RegExp, after?: () => Promise<void>): Promise<string>
   end(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -94,13 +94,13 @@ async function startDev(t: Test): Promise<Dev> {
   }
 }
 
-/** Asks one request after the other, each on a connection of its own, until told to stop. */
-function askAllTheTime(url: string): { asked: () => number; stop: () => Promise<string[]> } {
+/** Sends one request after the other, each on a new connection. `stop` returns the failures. */
+function sendContinuously(url: string): { count: () => number; stop: () => Promise<string[]> } {
   const failures: string[] = []
-  let asked = 0
-  let over = false
-  const asking = (async () => {
-    while (!over) {
+  let count = 0
+  let stopped = false
+  const loop = (async () => {
+    while (!stopped) {
       const failure = await fetch(`${url}/healthz`, { headers: { connection: 'close' } }).then(
         async (response) => {
           await response.text()
@@ -108,22 +108,22 @@ function askAllTheTime(url: string): { asked: () => number; stop: () => Promise<
         },
         (error: Error) => String(error.cause ?? error),
       )
-      asked++
+      count++
       if (failure !== null) failures.push(failure)
       await new Promise((done) => setTimeout(done, 25))
     }
   })()
   return {
-    asked: () => asked,
+    count: () => count,
     async stop() {
-      over = true
-      await asking
+      stopped = true
+      await loop
       return failures
     },
   }
 }
 
-/** The processes below one. */
+/** The ids of all descendant processes. */
 function descendants(pid: number): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -137,7 +137,7 @@ function descendants(pid: number): number[] {
           ) === pid
         )
       } catch {
-        // It has ended since.
+        // The process has exited.
         return false
       }
     })
@@ -145,24 +145,24 @@ function descendants(pid: number): number[] {
   return children.flatMap((child) => [child, ...descendants(child)])
 }
 
-t.test('a save is served, a mistake is told with its place, and no request is ever refused', async (t) => {
+t.test('dev rebuilds on save, reports errors with their place, and answers every request', async (t) => {
   const dev = await startDev(t)
   const health = async (): Promise<any> => await (await fetch(`${dev.url}/healthz`)).json()
   const version = async (): Promise<string> =>
     ((await (await fetch(`${dev.url}/openapi.json`)).json()) as any).info.version
   t.same(await health(), { status: 'ok' })
-  const asking = askAllTheTime(dev.url)
+  const client = sendContinuously(dev.url)
 
-  await t.test('a description in the spec: one line, and another server', async (t) => {
+  await t.test('a changed description in the spec prints one line and starts a new server', async (t) => {
     const said = await dev.says(/→/, () =>
       dev.save(['spec/openapi.yaml', (text) => text.replace(/^( +version: ).*$/m, '$19.9.9')]),
     )
     t.match(said, /✓ spec\/openapi\.yaml → wrote openapi\.json, openapi\.yaml.*; serving after \d+\.\d s\n/)
-    t.notMatch(said, /validators\.js|replies\.js|serializers\.js/, 'nothing else is written')
+    t.notMatch(said, /validators\.js|replies\.js|serializers\.js/, 'no other file is written')
     t.equal(await version(), '9.9.9')
   })
 
-  await t.test('a mistake in the spec: the place and the line, and what was generated stays', async (t) => {
+  await t.test('an error in the spec prints its place and source line and writes nothing', async (t) => {
     const before = await dev.read('generated/openapi.json')
     const said = await dev.says(/nothing was written/, () =>
       dev.save(['spec/projects.yaml', (text) => text.replace('maxLength: 200', 'maxLenght: 200')]),
@@ -170,10 +170,10 @@ t.test('a save is served, a mistake is told with its place, and no request is ev
     t.match(said, /✗ spec\/projects\.yaml:\d+:\d+ .*`?maxLenght`?.*\n {4}maxLenght: 200\n/)
     t.notMatch(said, /\n\s+at |serving/)
     t.equal(await dev.read('generated/openapi.json'), before)
-    t.equal(await version(), '9.9.9', 'the server goes on')
+    t.equal(await version(), '9.9.9', 'the server keeps running')
   })
 
-  await t.test('the mistake is mended and a handler is saved at once: one round', async (t) => {
+  await t.test('two files saved at once cause one rebuild', async (t) => {
     const said = await dev.says(/→/, async () => {
       await dev.save(
         ['spec/projects.yaml', (text) => text.replace('maxLenght: 200', 'maxLength: 190')],
@@ -184,7 +184,7 @@ t.test('a save is served, a mistake is told with its place, and no request is ev
     t.equal((await dev.read('generated/validators.js')).includes('190'), true)
   })
 
-  await t.test('what a warm generator wrote is what a cold one writes', async (t) => {
+  await t.test('the running generator writes the same files as a new process', async (t) => {
     const check = spawn(process.execPath, ['scripts/generate/main.ts', '--out', join(dev.folder, 'cold')], {
       cwd: dev.folder,
       stdio: 'ignore',
@@ -194,8 +194,8 @@ t.test('a save is served, a mistake is told with its place, and no request is ev
       t.equal((await dev.read(`cold/${name}`)) === (await dev.read(`generated/${name}`)), true, name)
   })
 
-  await t.test('a handler that does not load: its place, and the server before it answers', async (t) => {
-    const said = await dev.says(/goes on answering/, () =>
+  await t.test('a syntax error in a handler prints its place, and the previous server answers', async (t) => {
+    const said = await dev.says(/keeps running/, () =>
       dev.save(['handlers/system.ts', (text) => `${text}const broken = ;\n`]),
     )
     t.match(said, /✗ handlers\/system\.ts:\d+:\d+ .*Expression expected\n {4}const broken = ;/)
@@ -203,16 +203,16 @@ t.test('a save is served, a mistake is told with its place, and no request is ev
     t.same(await health(), { status: 'ok' })
   })
 
-  await t.test('a handler alone: the generator does not run', async (t) => {
+  await t.test('a saved handler does not run the generator', async (t) => {
     const said = await dev.says(/→/, () =>
       dev.save(['handlers/system.ts', (text) => text.replace('const broken = ;\n', '')]),
     )
     t.match(said, /✓ handlers\/system\.ts → serving after \d+\.\d s\n/)
-    t.notMatch(said, /wrote|nothing changed/)
+    t.notMatch(said, /wrote|unchanged/)
   })
 
-  await t.test('an operation without a handler: which, and what writes it', async (t) => {
-    const said = await dev.says(/goes on answering/, () =>
+  await t.test('an operation without a handler prints its name and how to create a stub', async (t) => {
+    const said = await dev.says(/keeps running/, () =>
       dev.save([
         'spec/system.yaml',
         (text) => text.replace('operationId: getHealth', 'operationId: getLiveness'),
@@ -220,20 +220,20 @@ t.test('a save is served, a mistake is told with its place, and no request is ev
     )
     t.match(
       said,
-      /✗ operation getLiveness has no handler in handlers\/system\.ts; `npm run generate -- --stubs` writes a stub/,
+      /✗ operation getLiveness has no handler in handlers\/system\.ts; `npm run generate -- --stubs` writes/,
     )
   })
 
-  t.ok(asking.asked() > 20, 'somebody asked all the while')
-  t.strictSame(await asking.stop(), [], 'and every request was answered 200')
+  t.ok(client.count() > 20, 'requests were sent during the rebuilds')
+  t.strictSame(await client.stop(), [], 'every response was 200')
 
   const below = descendants(dev.pid)
-  t.ok(below.length >= 2, 'it has processes of its own')
+  t.ok(below.length >= 2, 'dev runs child processes')
   t.equal(await dev.end('SIGTERM'), 0)
   t.strictSame(
     below.filter((pid) => descendants(1).includes(pid)),
     [],
-    'none is left',
+    'no child process is left',
   )
-  await t.rejects(fetch(`${dev.url}/healthz`), 'and nothing listens')
+  await t.rejects(fetch(`${dev.url}/healthz`), 'the port is closed')
 })

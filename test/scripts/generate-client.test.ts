@@ -1,10 +1,10 @@
-// What the generator makes of the client: what of it depends on the spec, and what is compiled and kept.
+// The generated client: the parts that depend on the spec, and the compiled runtime.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { miniProject } from '../support/mini-project.ts'
 
-t.test('an operation is a line of the table and a method with its type', async (t) => {
+t.test('an operation is a row of the table and a typed method', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
   const { operations } = (await import(join(project.folder, 'generated/client/operations.js'))) as {
@@ -16,7 +16,7 @@ t.test('an operation is a line of the table and a method with its type', async (
     path: '/things',
     prefix: '/v1',
     answer: 'json',
-    keyed: true,
+    idempotent: true,
   })
   t.match(operations.listThings, { method: 'GET', list: 'pages' })
   t.match(operations.watchThings, { answer: 'events' })
@@ -30,11 +30,11 @@ t.test('an operation is a line of the table and a method with its type', async (
   t.notMatch(
     await project.read('generated/client/index.js'),
     /resumable/,
-    'a contract without resumable uploads has none',
+    'no resumableUpload without the upload operations',
   )
 })
 
-t.test('what is compiled is kept, unless its source changes or somebody edits it', async (t) => {
+t.test('compiled files are reused unless the source or the output has changed', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
   const before = await project.read('generated/client/retry.js')
@@ -49,17 +49,20 @@ t.test('what is compiled is kept, unless its source changes or somebody edits it
   t.equal(await project.read('generated/client/retry.js'), before)
 
   const source = await project.read('packages/client/retry.ts')
-  await project.write('packages/client/retry.ts', source.replace('longestWait = 120', 'longestWait = 60'))
+  await project.write(
+    'packages/client/retry.ts',
+    source.replace('maxWaitSeconds = 120', 'maxWaitSeconds = 60'),
+  )
   t.match(await project.generate(), /client\/retry\.js/)
-  t.match(await project.read('generated/client/retry.js'), 'longestWait = 60')
+  t.match(await project.read('generated/client/retry.js'), 'maxWaitSeconds = 60')
 
   await project.write('generated/client/more.js', '')
   await t.rejects(project.generate({ check: true }), {
-    message: /generated\/client\/more\.js \(nothing generates it\)$/,
+    message: /generated\/client\/more\.js \(not generated\)$/,
   })
 })
 
-t.test('a mistake in its source is told with its place', async (t) => {
+t.test('a syntax error in the source is reported with its place', async (t) => {
   const project = await miniProject(t.testdir())
   const source = await project.read('packages/client/pages.ts')
   await project.write('packages/client/pages.ts', `${source}\nexport const untold = [1].map(String)\n`)
@@ -69,7 +72,7 @@ t.test('a mistake in its source is told with its place', async (t) => {
   t.notMatch(stderr, /\n\s+at /)
 })
 
-t.test('a stream that ends with an event it does not have is a mistake in the spec', async (t) => {
+t.test('an unknown event in x-stream-ends is an error in the spec', async (t) => {
   const project = await miniProject(t.testdir())
   const spec = await project.read('spec/things.yaml')
   await project.write(
@@ -80,6 +83,6 @@ t.test('a stream that ends with an event it does not have is a mistake in the sp
     () => '',
     (error: Error) => error.message,
   )
-  t.match(stderr, /spec\/things\.yaml:\d+:\d+ `gone` is no event of the stream/)
+  t.match(stderr, /spec\/things\.yaml:\d+:\d+ `gone` is not an event of the stream/)
   t.notMatch(stderr, /`message` is no event/)
 })

@@ -1,5 +1,5 @@
-// What an OpenAPI server silently lets through, and this one does not: one test for each hole of the tools underneath,
-// through a server that is generated from a spec made for it.
+// Cases in which other OpenAPI servers silently skip validation, tested with a server generated from the
+// mini spec.
 import t from 'tap'
 import { miniProject } from '../support/mini-project.ts'
 
@@ -41,7 +41,7 @@ async function call(
   }
 }
 
-t.test('a body schema that is only a reference to a reference is held against', async (t) => {
+t.test('a body schema that is a reference to a reference is validated', async (t) => {
   t.match(await call('POST', '/aliases', { name: 'ab' }), { status: 200, given: { body: { name: 'ab' } } })
   t.strictSame(await call('POST', '/aliases', { name: 1 }), { status: 400, problems: ['body name type'] })
   t.strictSame(await call('POST', '/aliases', {}), { status: 400, problems: ['body name required'] })
@@ -51,21 +51,18 @@ t.test('a body schema that is only a reference to a reference is held against', 
   })
 })
 
-t.test(
-  'a parameter that is only a reference, with a schema that is only a reference, is held against',
-  async (t) => {
-    t.match(await call('POST', '/aliases?size=3', { name: 'ab' }), {
-      status: 200,
-      given: { query: { size: 3 } },
-    })
-    t.strictSame(await call('POST', '/aliases?size=4', { name: 'ab' }), {
-      status: 400,
-      problems: ['query size maximum'],
-    })
-  },
-)
+t.test('a referenced parameter with a referenced schema is validated', async (t) => {
+  t.match(await call('POST', '/aliases?size=3', { name: 'ab' }), {
+    status: 200,
+    given: { query: { size: 3 } },
+  })
+  t.strictSame(await call('POST', '/aliases?size=4', { name: 'ab' }), {
+    status: 400,
+    problems: ['query size maximum'],
+  })
+})
 
-t.test('what stands beside a $ref counts, and what it refers to counts too', async (t) => {
+t.test('keywords beside a $ref and the referenced schema are both validated', async (t) => {
   t.match(await call('POST', '/aliases', { name: 'ab', short: 'abc' }), { status: 200 })
   t.strictSame(await call('POST', '/aliases', { name: 'ab', short: 'abcd' }), {
     status: 400,
@@ -77,7 +74,7 @@ t.test('what stands beside a $ref counts, and what it refers to counts too', asy
   })
 })
 
-t.test('a property may be called like a keyword', async (t) => {
+t.test('a property may have the name of a keyword', async (t) => {
   t.strictSame(await call('POST', '/aliases', { name: 'ab', default: 9 }), {
     status: 400,
     problems: ['body default maximum'],
@@ -107,7 +104,7 @@ t.test(
   },
 )
 
-t.test('a media type that the operation does not list is 415', async (t) => {
+t.test('an undeclared media type gets 415', async (t) => {
   for (const type of [
     'text/plain',
     'application/x-www-form-urlencoded',
@@ -122,7 +119,7 @@ t.test('a media type that the operation does not list is 415', async (t) => {
   )
 })
 
-t.test('a required body that is missing is 400, an optional one may be', async (t) => {
+t.test('a missing required body gets 400, and an optional one may be missing', async (t) => {
   t.strictSame(await call('POST', '/strict'), { status: 400, problems: ['body body required'] })
   t.match(await call('POST', '/optional'), { status: 200, given: { body: { flag: true } } })
   t.strictSame(await call('POST', '/optional', { count: 'x' }), {
@@ -131,7 +128,7 @@ t.test('a required body that is missing is 400, an optional one may be', async (
   })
 })
 
-t.test('nothing in a body is coerced', async (t) => {
+t.test('values in a body are not coerced', async (t) => {
   for (const [field, value] of [
     ['count', '1'],
     ['count', null],
@@ -155,21 +152,21 @@ t.test('nothing in a body is coerced', async (t) => {
     t.equal((await call('POST', '/strict', body)).status, 400, body)
 })
 
-t.test('a field that is not declared is refused, not stripped', async (t) => {
+t.test('an undeclared field is rejected, not removed', async (t) => {
   t.strictSame(await call('POST', '/strict', { count: 1, extra: true }), {
     status: 400,
     problems: ['body extra additionalProperties'],
   })
 })
 
-t.test('a default is filled in, and annotations stop nothing', async (t) => {
+t.test('defaults are filled in, and annotations do not affect validation', async (t) => {
   t.match(await call('POST', '/strict', { count: 2 }), {
     status: 200,
     given: { body: { count: 2, flag: true } },
   })
 })
 
-t.test('text in path, query and header becomes what it stands for', async (t) => {
+t.test('path, query and header parameters are converted to their types', async (t) => {
   t.match(await call('GET', '/numbers/7?flag=true&list=1&list=2', undefined, { 'x-count': '3' }), {
     status: 200,
     given: { params: { number: 7 }, query: { flag: true, list: [1, 2] } },
@@ -214,83 +211,76 @@ const more = `paths:
       responses: { '200': { $ref: '#/components/responses/Given' } }
 `
 
-t.test(
-  'the fields of a form are held against their schema, and what is signed is handed on byte by byte',
-  async (t) => {
-    const other = await miniProject(t.testdir(), {
-      ...handlers,
-      'handlers/edge.ts': handlers['handlers/edge.ts'].replace(
-        'export const edge = { ',
-        `export const edge = {
+t.test('form fields are validated, and a signed body reaches the handler unchanged', async (t) => {
+  const other = await miniProject(t.testdir(), {
+    ...handlers,
+    'handlers/edge.ts': handlers['handlers/edge.ts'].replace(
+      'export const edge = { ',
+      `export const edge = {
   postFields: given, async postSigned ({ body }) { return { status: 200, body: body.toString('hex') } }, `,
-      ),
+    ),
+  })
+  await other.write(
+    'spec/edge.yaml',
+    (await other.read('spec/edge.yaml')).replace('paths:\n', () => more),
+  )
+  await other.write(
+    'spec/openapi.yaml',
+    (await other.read('spec/openapi.yaml')).replace(
+      'paths:\n',
+      "paths:\n  /fields: { $ref: 'edge.yaml#/paths/fields' }\n  /signed: { $ref: 'edge.yaml#/paths/signed' }\n",
+    ),
+  )
+  await other.generate()
+  const app = await other.build()
+  t.teardown(() => app.close())
+  const post = async (url: string, payload: string | Buffer, type = 'application/x-www-form-urlencoded') => {
+    const { statusCode, payload: text } = await app.inject({
+      method: 'POST',
+      url: `/v1${url}`,
+      headers: { 'content-type': type },
+      payload,
     })
-    await other.write(
-      'spec/edge.yaml',
-      (await other.read('spec/edge.yaml')).replace('paths:\n', () => more),
-    )
-    await other.write(
-      'spec/openapi.yaml',
-      (await other.read('spec/openapi.yaml')).replace(
-        'paths:\n',
-        "paths:\n  /fields: { $ref: 'edge.yaml#/paths/fields' }\n  /signed: { $ref: 'edge.yaml#/paths/signed' }\n",
-      ),
-    )
-    await other.generate()
-    const app = await other.build()
-    t.teardown(() => app.close())
-    const post = async (
-      url: string,
-      payload: string | Buffer,
-      type = 'application/x-www-form-urlencoded',
-    ) => {
-      const { statusCode, payload: text } = await app.inject({
-        method: 'POST',
-        url: `/v1${url}`,
-        headers: { 'content-type': type },
-        payload,
-      })
-      return {
-        status: statusCode,
-        said: statusCode === 200 ? text : JSON.parse(text).error.details.constraint,
-      }
+    return {
+      status: statusCode,
+      said: statusCode === 200 ? text : JSON.parse(text).error.details.constraint,
     }
-    const read = async (payload: string) => JSON.parse((await post('/fields', payload)).said).body
-    t.same(await read('name=A+b%20%C3%BC&choice=a'), { name: 'A b ü', choice: 'a' })
-    t.same(await read('name='), { name: '' })
-    for (const [payload, constraint] of [
-      ['choice=a', 'required'],
-      ['', 'required'],
-      ['name=x&name=y', 'type'],
-      ['name=x&choice=c', 'enum'],
-      [`name=${'x'.repeat(21)}`, 'maxLength'],
-      ['name=x&other=1', 'additionalProperties'],
-      ['name=x&__proto__=1', 'additionalProperties'],
-      ['name=x&constructor=1', 'additionalProperties'],
-      ['name[]=x', 'required'],
-    ])
-      t.same(await post('/fields', payload), { status: 400, said: constraint }, payload)
-    for (const type of [
-      'application/json',
-      'text/plain',
-      'multipart/form-data; boundary=x',
-      'application/x-www-form-urlencoded; charset=latin1',
-    ]) {
-      t.same(await post('/fields', 'name=x', type), { status: 415, said: 'media_type' }, type)
-    }
-    t.equal((await post('/fields', `name=${'x'.repeat(16 * 1024)}`)).status, 413)
-    const bytes = Buffer.from(' {"a":1,  "a":2,"__proto__":"\u0000é"}\n')
-    for (const body of [bytes, Buffer.from([0xff, 0x00]), Buffer.from('{')])
-      t.same(await post('/signed', body, 'application/json'), { status: 200, said: body.toString('hex') })
-    t.same(await post('/signed', bytes, 'application/json; charset=latin1'), {
-      status: 415,
-      said: 'media_type',
-    })
-    t.same(await post('/signed', 'name=x'), { status: 415, said: 'media_type' })
-  },
-)
+  }
+  const read = async (payload: string) => JSON.parse((await post('/fields', payload)).said).body
+  t.same(await read('name=A+b%20%C3%BC&choice=a'), { name: 'A b ü', choice: 'a' })
+  t.same(await read('name='), { name: '' })
+  for (const [payload, constraint] of [
+    ['choice=a', 'required'],
+    ['', 'required'],
+    ['name=x&name=y', 'type'],
+    ['name=x&choice=c', 'enum'],
+    [`name=${'x'.repeat(21)}`, 'maxLength'],
+    ['name=x&other=1', 'additionalProperties'],
+    ['name=x&__proto__=1', 'additionalProperties'],
+    ['name=x&constructor=1', 'additionalProperties'],
+    ['name[]=x', 'required'],
+  ])
+    t.same(await post('/fields', payload), { status: 400, said: constraint }, payload)
+  for (const type of [
+    'application/json',
+    'text/plain',
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded; charset=latin1',
+  ]) {
+    t.same(await post('/fields', 'name=x', type), { status: 415, said: 'media_type' }, type)
+  }
+  t.equal((await post('/fields', `name=${'x'.repeat(16 * 1024)}`)).status, 413)
+  const bytes = Buffer.from(' {"a":1,  "a":2,"__proto__":"\u0000é"}\n')
+  for (const body of [bytes, Buffer.from([0xff, 0x00]), Buffer.from('{')])
+    t.same(await post('/signed', body, 'application/json'), { status: 200, said: body.toString('hex') })
+  t.same(await post('/signed', bytes, 'application/json; charset=latin1'), {
+    status: 415,
+    said: 'media_type',
+  })
+  t.same(await post('/signed', 'name=x'), { status: 415, said: 'media_type' })
+})
 
-t.test('a missing handler stops the start, and is named', async (t) => {
+t.test('a missing handler prevents the start and is named', async (t) => {
   const other = await miniProject(t.testdir(), {
     ...handlers,
     'handlers/edge.ts': handlers['handlers/edge.ts'].replace('getMerged: given, ', ''),

@@ -1,39 +1,36 @@
-// The command itself, in a project of its own: what it writes, what it leaves alone, and what `--check` notices.
+// `npm run generate` in a separate project: the files that it writes and keeps, and `--check`.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { typeProblems } from '../../scripts/check/types.ts'
 import { miniProject } from '../support/mini-project.ts'
 
-t.test(
-  '--check names a file that was edited, one that is missing and one that nothing generates',
-  async (t) => {
-    const project = await miniProject(t.testdir())
-    await project.generate()
-    t.match(await project.generate({ check: true }), /is what the spec says \(12 operations\)/)
+t.test('--check lists edited, missing and unknown files', async (t) => {
+  const project = await miniProject(t.testdir())
+  await project.generate()
+  t.match(await project.generate({ check: true }), /is up to date \(12 operations\)/)
 
-    await project.write('generated/types.ts', `${await project.read('generated/types.ts')}// by hand\n`)
-    await rm(join(project.folder, 'generated/routes.ts'))
-    await project.write('generated/extra.ts', '')
-    const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated', '--check'])
-    t.equal(code, 1)
-    t.strictSame(
-      stderr
-        .trim()
-        .split('\n')
-        .slice(1)
-        .map((line) => line.trim()),
-      ['generated/routes.ts (missing)', 'generated/types.ts', 'generated/extra.ts (nothing generates it)'],
-    )
-    t.match(stderr, /npm run generate/)
+  await project.write('generated/types.ts', `${await project.read('generated/types.ts')}// by hand\n`)
+  await rm(join(project.folder, 'generated/routes.ts'))
+  await project.write('generated/extra.ts', '')
+  const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated', '--check'])
+  t.equal(code, 1)
+  t.strictSame(
+    stderr
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim()),
+    ['generated/routes.ts (missing)', 'generated/types.ts', 'generated/extra.ts (not generated)'],
+  )
+  t.match(stderr, /npm run generate/)
 
-    await rm(join(project.folder, 'generated/extra.ts'))
-    t.match(await project.generate(), /wrote routes\.ts, types\.ts/)
-    t.match(await project.generate(), /nothing changed/)
-  },
-)
+  await rm(join(project.folder, 'generated/extra.ts'))
+  t.match(await project.generate(), /wrote routes\.ts, types\.ts/)
+  t.match(await project.generate(), /nothing changed/)
+})
 
-t.test('a folder that --out names keeps what else is in it', async (t) => {
+t.test('--out keeps other files in the folder', async (t) => {
   const project = await miniProject(t.testdir(), { 'elsewhere/mine.txt': 'mine' })
   await project.generate({ out: join(project.folder, 'elsewhere') })
   t.equal(await project.read('elsewhere/mine.txt'), 'mine')
@@ -59,38 +56,35 @@ export const things = {
 function after (): number { return limit }
 `
 
-t.test(
-  '--stubs writes the missing handlers, touches nothing that is there and points out the dead',
-  async (t) => {
-    const project = await miniProject(t.testdir(), { 'handlers/things.ts': begun })
-    const stdout = await project.generate({ stubs: true })
-    for (const id of ['createThing', 'getThing', 'updateThing', 'useThing'])
-      t.match(stdout, `handlers/things.ts: ${id} written as a stub`)
-    t.notMatch(stdout, /listThings/)
-    t.match(stdout, /handlers\/things\.ts: burnThing is in no spec any more/)
-    t.match(stdout, /handlers\/edge\.ts: getBatch written as a stub/, 'the module of a tag that had none')
+t.test('--stubs writes missing handlers, changes no existing code and reports unused handlers', async (t) => {
+  const project = await miniProject(t.testdir(), { 'handlers/things.ts': begun })
+  const stdout = await project.generate({ stubs: true })
+  for (const id of ['createThing', 'getThing', 'updateThing', 'useThing'])
+    t.match(stdout, `handlers/things.ts: wrote a stub of ${id}`)
+  t.notMatch(stdout, /listThings/)
+  t.match(stdout, /handlers\/things\.ts: burnThing is not in the spec/)
+  t.match(stdout, /handlers\/edge\.ts: wrote a stub of getBatch/, 'a new module')
 
-    const things = await project.read('handlers/things.ts')
-    const start = begun.indexOf('\n} satisfies')
-    t.equal(things.slice(0, start), begun.slice(0, start), 'what stood before is the same, byte for byte')
-    t.equal(things.slice(-begun.slice(start).length), begun.slice(start), 'and what stood after')
+  const things = await project.read('handlers/things.ts')
+  const start = begun.indexOf('\n} satisfies')
+  t.equal(things.slice(0, start), begun.slice(0, start), 'what stood before is the same, byte for byte')
+  t.equal(things.slice(-begun.slice(start).length), begun.slice(start), 'and what stood after')
 
-    const again = await project.generate({ stubs: true })
-    t.notMatch(again, /written as a stub/)
-    t.equal(await project.read('handlers/things.ts'), things, 'the second time there is nothing to do')
-  },
-)
+  const again = await project.generate({ stubs: true })
+  t.notMatch(again, /wrote a stub/)
+  t.equal(await project.read('handlers/things.ts'), things, 'the second time there is nothing to do')
+})
 
-t.test('a module without its object of handlers is left alone, and said so', async (t) => {
+t.test('a module without its object of handlers is an error and not changed', async (t) => {
   const project = await miniProject(t.testdir(), { 'handlers/things.ts': 'export const other = {}\n' })
   const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated', '--stubs'])
   t.equal(code, 1)
-  t.match(stderr, /things\.ts does not export the object `things`/)
+  t.match(stderr, /things\.ts must export an object `things`/)
   t.notMatch(stderr, /\n\s+at /)
   t.equal(await project.read('handlers/things.ts'), 'export const other = {}\n')
 })
 
-t.test('one operation more changes only lines about it', async (t) => {
+t.test('a new operation changes only lines about it', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
   const files = [
@@ -171,7 +165,7 @@ function others<Id extends string> (ids: Id[]): Record<Id, () => Promise<{ statu
 const noThings = `export const things = {\n${['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'].map((id) => `  async ${id} () {}`).join(',\n')}\n}\n`
 
 t.test(
-  'an operation takes JSON or a form, each by its own schema, and its handler tells them apart',
+  'an operation accepts JSON or a form, each with its own schema, and the handler can distinguish them',
   async (t) => {
     const project = await miniProject(t.testdir(), {
       'handlers/edge.ts': eitherHandler,
@@ -237,12 +231,12 @@ t.test(
     t.match(
       (await send('application/json', '{"name":"a","name":"b"}')).error,
       { code: 'INVALID_REQUEST' },
-      'JSON is as strict as everywhere',
+      'JSON is validated strictly',
     )
     t.equal(
       (await send('application/json', `{"name":"${'x'.repeat(1024 * 1024)}"}`)).status,
       413,
-      'and as short',
+      'JSON has the usual size limit',
     )
     const other = await send('text/plain', 'Lamp')
     t.equal(other.status, 415)

@@ -1,11 +1,11 @@
-// What the compiler refuses in a handler, in a project of its own: each mistake is an error that names the operation.
+// Type errors in handlers, in a separate project: each names the operation.
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { typeProblems } from '../../scripts/check/types.ts'
 import { miniProject } from '../support/mini-project.ts'
 
-/** With only as much of services/ as the types of a handler need: these tests are about those, and quick. */
+/** A project with only the parts of services/ that the handler types need, for speed. */
 const outlines = {
   'tsconfig.json': JSON.stringify({
     compilerOptions: {
@@ -40,7 +40,7 @@ const edge = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber
   (id) => `  async ${id} () { return { status: 200, body: '' } },`,
 )
 
-t.test('handlers that keep to the contract compile', async (t) => {
+t.test('handlers that match the contract compile', async (t) => {
   const project = await miniProject(t.testdir(), {
     ...outlines,
     'handlers/things.ts': module('things', Object.values(lines)),
@@ -51,7 +51,7 @@ t.test('handlers that keep to the contract compile', async (t) => {
 })
 
 t.test(
-  'an undeclared status, a wrong body, no answer, a missing and an unknown handler do not compile',
+  'an undeclared status, a wrong body, no response, and a missing or unknown handler do not compile',
   async (t) => {
     const broken = {
       ...lines,
@@ -70,7 +70,7 @@ t.test(
         'edge',
         edge.filter((line) => !line.includes('getBatch')),
       ),
-      // A module that nothing checks against its tag is still checked where all come together.
+      // Without `satisfies Handlers`, the module is still checked in generated/routes.ts.
       'handlers/more.ts': module('edge', [
         ...edge,
         "  async getBatches () { return { status: 200, body: '' } }",
@@ -101,15 +101,11 @@ t.test(
       'an undeclared event of a stream',
     )
     t.match(await at('handlers/things.ts', 'updateThing'), /void/, 'a handler that forgets to answer')
-    t.match(
-      await at('handlers/things.ts', 'useThing'),
-      /nickname/,
-      'something that the request does not have',
-    )
+    t.match(await at('handlers/things.ts', 'useThing'), /nickname/, 'an unknown property of the request')
     t.match(
       await at('handlers/more.ts', 'getBatches'),
       /'getBatches' does not exist/,
-      'a handler of no operation',
+      'a handler without an operation',
     )
     t.equal(await at('handlers/things.ts', 'listThings'), '', 'and nothing else')
     t.ok(
@@ -118,19 +114,19 @@ t.test(
     )
     t.ok(
       problems.some((p) => p.startsWith('generated/routes.ts') && /'getBatch' is missing/.test(p)),
-      'and where all come together',
+      'the missing handler in generated/routes.ts',
     )
   },
 )
 
-t.test('a stub is right in its syntax and does not compile until it answers', async (t) => {
+t.test('a stub has no syntax error and does not compile until it returns a response', async (t) => {
   const project = await miniProject(t.testdir(), outlines)
   await project.generate({ stubs: true })
   const problems = typeProblems(project.folder)
   t.strictSame(
     problems.filter((p) => !/TS2322|TS2355/.test(p)),
     [],
-    'no error of syntax',
+    'no syntax error',
   )
   for (const [file, id] of [
     ['handlers/things.ts', 'listThings'],

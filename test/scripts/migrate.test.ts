@@ -25,10 +25,10 @@ function migrate(
   })
 }
 
-t.test('prisma/schema.prisma and prisma/migrations agree', async (t) => {
+t.test('prisma/schema.prisma and prisma/migrations match', async (t) => {
   t.strictSame(await migrate(['--check']), {
     code: 0,
-    out: 'prisma/schema.prisma and prisma/migrations agree.\n',
+    out: 'prisma/schema.prisma and prisma/migrations match.\n',
     err: '',
   })
 })
@@ -42,7 +42,7 @@ t.test("a database of one's own is brought up to date", async (t) => {
   })
 })
 
-t.test('the database may stand in .env, as for the server', async (t) => {
+t.test('migrate reads DATABASE_URL from .env', async (t) => {
   const { url } = await createTestDatabase(t)
   const folder = t.testdir({ '.env': `DATABASE_URL=${url}\n` })
   t.strictSame(await migrate([], { DATA_DIR: join(folder, 'none') }, folder), {
@@ -50,10 +50,10 @@ t.test('the database may stand in .env, as for the server', async (t) => {
     out: 'The database is up to date.\n',
     err: '',
   })
-  t.notOk(existsSync(join(folder, 'none')), 'and no other is made')
+  t.notOk(existsSync(join(folder, 'none')), 'no other database is created')
 })
 
-t.test('what it does not understand is told with what it does', async (t) => {
+t.test('an invalid option or name is a usage error', async (t) => {
   for (const args of [['--nonsense'], ['--create', '!!']])
-    t.match(await migrate(args), { code: 1, err: /npm run migrate/ })
+    t.match(await migrate(args), { code: 1, err: /--create/ })
 })

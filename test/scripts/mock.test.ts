@@ -1,4 +1,4 @@
-// The mock answers every operation with every status that it declares, as the contract says.
+// The mock returns every declared status of every operation with a valid response.
 import { resolve } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -22,7 +22,7 @@ const address = await mock.listen({ host: '127.0.0.1', port: 0 })
 const declaredOf = ({ path, method }: OperationInfo): any =>
   document.paths[path.replace(/^\/v1/, '')][method.toLowerCase()]
 
-/** A request that keeps the contract, made from its own schemas. */
+/** A valid request, generated from the schemas. */
 function requestOf(info: OperationInfo): { url: string; init: RequestInit } {
   const item = document.paths[info.path.replace(/^\/v1/, '')]
   const parameters = [...(item.parameters ?? []), ...(declaredOf(info).parameters ?? [])].map((p: any) =>
@@ -58,7 +58,7 @@ function requestOf(info: OperationInfo): { url: string; init: RequestInit } {
 }
 
 for (const [id, info] of Object.entries(operations) as Array<[OperationId, OperationInfo]>) {
-  t.test(`${id} answers whatever it declares`, async (t) => {
+  t.test(`${id} returns every declared status`, async (t) => {
     const { url, init } = requestOf(info)
     for (const status of Object.keys(info.replies).map(Number)) {
       const response = await fetch(url, { ...init, headers: { ...init.headers, prefer: `code=${status}` } })
@@ -73,7 +73,7 @@ for (const [id, info] of Object.entries(operations) as Array<[OperationId, Opera
   })
 }
 
-t.test('without a key, with a wrong body and with a status that is not declared it refuses', async (t) => {
+t.test('the mock rejects a missing key, an invalid body and an undeclared status', async (t) => {
   t.equal((await fetch(`${address}/v1/projects`)).status, 401)
   const wrong = await fetch(`${address}/v1/projects`, {
     method: 'POST',
@@ -108,7 +108,7 @@ t.test('without a key, with a wrong body and with a status that is not declared 
         location: 'body',
       },
     ],
-    'in the words of the server',
+    'the messages are those of the server',
   )
   const undeclared = await fetch(`${address}/v1/projects`, {
     headers: { authorization: 'Bearer x', prefer: 'code=299' },
@@ -118,13 +118,13 @@ t.test('without a key, with a wrong body and with a status that is not declared 
   t.equal((await fetch(`${address}/v1/projects`, { method: 'DELETE' })).status, 405)
 })
 
-t.test('what a client prefers is read as RFC 7240 writes it', async (t) => {
+t.test('the Prefer header is parsed as in RFC 7240', async (t) => {
   t.same(preferenceOf('code=404, example="not there"; wait=10'), { code: 404, example: 'not there' })
   t.same(preferenceOf(undefined), {})
   t.same(preferenceOf('code=abc'), {})
 })
 
-t.test('what a real server has is left to it', async (t) => {
+t.test('operations of a real server are forwarded', async (t) => {
   const real = Fastify()
   t.teardown(() => real.close())
   real.get('/openapi.json', async () => ({ paths: { '/healthz': { get: { operationId: 'getHealth' } } } }))

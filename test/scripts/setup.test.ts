@@ -1,4 +1,4 @@
-// The installer, in a project whose packages lie beside it, so that no registry is needed.
+// The installer, in a project whose packages are local folders, so that no registry is needed.
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,8 +36,8 @@ function project(t: Test): string {
     served: { 'package.json': JSON.stringify({ name: 'served', version: '1.0.0' }) },
     tested: { 'package.json': JSON.stringify({ name: 'tested', version: '1.0.0' }) },
   })
-  mkdirSync(join(folder, 'scripts'))
-  cpSync(SETUP, join(folder, 'scripts', 'setup.mjs'))
+  mkdirSync(join(folder, 'scripts', 'setup'), { recursive: true })
+  cpSync(SETUP, join(folder, 'scripts', 'setup', 'main.mjs'))
   return folder
 }
 
@@ -49,27 +49,27 @@ async function setup(
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')),
   )
-  // A port that nobody serves: whoever asks the registry fails at once.
+  // No server listens on this port, so requests to the registry fail at once.
   const offline = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_retries: '0' }
-  const child = spawn(process.execPath, [join(folder, 'scripts', 'setup.mjs'), ...args], {
+  const child = spawn(process.execPath, [join(folder, 'scripts', 'setup', 'main.mjs'), ...args], {
     cwd: folder,
     env: { ...inherited, ...offline, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const told = { out: '', err: '' }
+  const output = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told.out += text
+    output.out += text
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    told.err += text
+    output.err += text
   })
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { code, ...told }
+  return { code, ...output }
 }
 
 const has = (folder: string, name: string) => existsSync(join(folder, 'node_modules', name, 'package.json'))
 
-t.test('a start installs what serving needs, and the tests add theirs', async (t) => {
+t.test('setup installs the dependencies of the server, and --dev adds those of the tests', async (t) => {
   const folder = project(t)
   const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8')
   const first = await setup(folder)
@@ -80,17 +80,21 @@ t.test('a start installs what serving needs, and the tests add theirs', async (t
   t.strictSame(
     await setup(folder),
     { code: 0, out: '', err: '' },
-    'the second time there is nothing to do or say',
+    'a second run does nothing and prints nothing',
   )
 
   t.equal((await setup(folder, ['--dev'])).code, 0)
   t.ok(has(folder, 'served'))
   t.ok(has(folder, 'tested'))
-  t.strictSame(await setup(folder), { code: 0, out: '', err: '' }, 'a start keeps what the tests brought')
+  t.strictSame(
+    await setup(folder),
+    { code: 0, out: '', err: '' },
+    'a run without --dev keeps the dependencies of the tests',
+  )
   t.equal(readFileSync(join(folder, 'package-lock.json'), 'utf8'), lock)
 })
 
-t.test('what a killed installation left is finished', async (t) => {
+t.test('an interrupted installation is completed', async (t) => {
   const folder = project(t)
   await setup(folder, ['--dev'])
   writeFileSync(join(folder, 'node_modules', '.setup-unfinished'), '')
@@ -100,7 +104,7 @@ t.test('what a killed installation left is finished', async (t) => {
   t.notOk(existsSync(join(folder, 'node_modules', '.setup-unfinished')))
 })
 
-t.test('packages that somebody installed by hand are taken as they are', async (t) => {
+t.test('packages installed by hand are accepted, and missing ones are installed', async (t) => {
   const folder = project(t)
   await setup(folder, ['--dev'])
   rmSync(join(folder, 'node_modules', '.setup.json'))
@@ -108,10 +112,10 @@ t.test('packages that somebody installed by hand are taken as they are', async (
   rmSync(join(folder, 'node_modules', 'served'), { recursive: true })
   rmSync(join(folder, 'node_modules', '.setup.json'))
   await setup(folder, ['--dev'])
-  t.ok(has(folder, 'served'), 'what they removed comes back')
+  t.ok(has(folder, 'served'), 'the removed package is installed again')
 })
 
-t.test('two that start together install once', async (t) => {
+t.test('two concurrent runs install once', async (t) => {
   const folder = project(t)
   const both = await Promise.all([setup(folder, ['--dev']), setup(folder, ['--dev'])])
   t.strictSame(
@@ -121,20 +125,20 @@ t.test('two that start together install once', async (t) => {
   t.equal(both.filter(({ out }) => out.includes('Installing')).length, 1)
 })
 
-t.test('a Node that is too old is told so', async (t) => {
+t.test('an old Node is an error', async (t) => {
   const { code, err } = await setup(project(t), [], {
     npm_config_user_agent: 'npm/8.0.0 node/v18.20.0 linux x64',
   })
   t.equal(code, 1)
-  t.match(err, /^This project needs Node 20 or later and found Node 18: .*\.\n$/)
+  t.match(err, /^This project needs Node 20 or later, but this is Node 18\. .*\.\n$/)
 })
 
-t.test('no network is told in a sentence', async (t) => {
+t.test('a missing network is reported in one line', async (t) => {
   const folder = project(t)
   const { code, err } = await setup(folder, [], {
     npm_config_user_agent: 'npm/10.0.0 node/v20.0.0 linux x64',
     npm_config_cache: join(folder, 'cache'),
   })
   t.equal(code, 1)
-  t.match(err, /The npm registry cannot be reached: .*run the command again\.\n$/)
+  t.match(err, /The npm registry cannot be reached\. .*run the command again\.\n$/)
 })

@@ -1,4 +1,4 @@
-// What the test runner makes of tap's output: the counts, the names, the closing line.
+// The test runner's report of tap's output: the counts, the names and the closing line.
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { closingLine, reportTests } from '../../scripts/test/report.ts'
@@ -29,7 +29,7 @@ ok 2 - test/b.test.ts # time=12ms
 1..2
 `
 
-t.test('assertions are counted and failures named in full', async (t) => {
+t.test('assertions are counted, and failures have their full name', async (t) => {
   const { closing, text } = await report(MIXED)
   t.equal(closing, '2 passed, 1 failed, 1 skipped')
   t.match(text, 'not ok  test/a.test.ts > adds > wrong')
@@ -38,7 +38,7 @@ t.test('assertions are counted and failures named in full', async (t) => {
   t.match(text, /ok +test\/b\.test\.ts \(1 passed, 12 ms\)/)
 })
 
-t.test('in continuous integration a skipped test fails by name', async (t) => {
+t.test('in continuous integration a skipped test is a failure', async (t) => {
   const { closing, text } = await report(MIXED, true)
   t.equal(closing, '2 passed, 2 failed')
   t.match(text, /not ok {2}test\/a\.test\.ts > waits: skipped \(no Redis\)/)
@@ -57,7 +57,7 @@ t.test('a file that fails as a whole counts as one failure', async (t) => {
   t.equal(late.closing, '1 passed, 1 failed')
 })
 
-t.test('what a failure was thrown for is told with it, down to the first error', async (t) => {
+t.test('a failure is printed with the chain of its causes', async (t) => {
   const { text } = await report(`TAP version 14
 # Subtest: test/thrown.test.ts
     not ok 1 - the service is not there
@@ -80,6 +80,6 @@ not ok 1 - test/thrown.test.ts
   )
 })
 
-t.test('no output is no success', async (t) => {
+t.test('empty output counts no passed test', async (t) => {
   t.strictSame((await report('')).counts.passed, 0)
 })

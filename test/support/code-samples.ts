@@ -1,4 +1,5 @@
-// Prepares the code samples of the reference page: real ids, and a folder with the files that they name.
+// The code samples of the reference page, prepared to run: with ids of existing resources and the files
+// that they name.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'
@@ -10,33 +11,33 @@ export function sampleOf(id: OperationId, label: string): string {
   return examples[id].samples.find((sample) => sample.label === label)!.source
 }
 
-/** Operations that move the test clock run last, because they change subscriptions. */
+/** advanceTestClock last, because it triggers payments. */
 export function samplesInOrder(): OperationId[] {
   return served
     .map(({ id }) => id)
     .sort((a, b) => Number(a === 'advanceTestClock') - Number(b === 'advanceTestClock'))
 }
 
-export interface Prepared {
+export interface PreparedSample {
   folder: string
   source: string
   env: Record<string, string>
 }
 
-/** Creates the resources that the sample refers to. */
+/** Creates the resources that the sample uses. */
 export async function prepareSample(
   server: TestServer,
   folder: string,
   id: OperationId,
   label: string,
-): Promise<Prepared> {
-  const { request, withRealIds, file } = await exampleFixtureFor(server, id)
+): Promise<PreparedSample> {
+  const { ask, replaced, file } = await exampleFixtureFor(server, id)
   const own = join(folder, id)
   mkdirSync(own, { recursive: true })
   for (const name of ['report.pdf', 'handbook.md', 'me.png']) writeFileSync(join(own, name), file.bytes)
   return {
     folder: own,
-    source: withRealIds(sampleOf(id, label)),
-    env: { PATH: process.env.PATH!, PLATFORM_URL: server.url, PLATFORM_API_KEY: request.caller.key },
+    source: replaced(sampleOf(id, label)),
+    env: { PATH: process.env.PATH!, PLATFORM_URL: server.url, PLATFORM_API_KEY: ask.caller.key },
   }
 }

@@ -1,11 +1,11 @@
-// Makes the examples of the contract executable: creates real resources and inserts their ids.
+// The example requests of the contract with ids of existing resources, so that they can be sent.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationId } from '../../generated/operations.ts'
-import type { Attachment } from './form-body.ts'
-import { catalogFor } from './db-fixtures-payments.ts'
 import { requestFor } from './operation-fixtures.ts'
 import type { OperationRequest } from './operation-fixture.ts'
+import type { Attachment } from './form-body.ts'
+import { catalogFor } from './db-fixtures-payments.ts'
 import type { TestServer } from './server.ts'
 
 type Json = any
@@ -29,60 +29,53 @@ const documentation = JSON.parse(
   errors: Json[]
 }
 
-/** The examples of each operation, as the reference page shows them. */
+/** The examples of each operation, as on the reference page. */
 export const examples = documentation.operations
 export const { events, errors } = documentation
 
 /** The suffix of every id in the examples. */
-const exampleIdSuffix = '01jd6y8m5qe8btc4y5w1r0n3fz'
+const exampleSuffix = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const exampleToken = 'Jb0dG7pX2sYwQ4mKfZ8vN1cR6tH9uLeA3iBoEy5gPaU'
 
 export interface ExampleFixture {
-  /** The valid request of the operation's fixture. */
-  request: OperationRequest
-  /** Replaces the example ids in the text. */
-  withRealIds(text: string): string
-  /** The file of the request. */
+  /** The request that the contract tests would send. */
+  ask: OperationRequest
+  /** Replaces the ids of the examples by real ids. */
+  replaced(text: string): string
+  /** The file that an example sends. */
   file: Attachment
 }
 
-/** Creates the resources that the example request of the operation refers to. */
+/** Creates the resources that the example request of the operation uses. */
 export async function exampleFixtureFor(server: TestServer, id: OperationId): Promise<ExampleFixture> {
-  const request = await requestFor(server, id)
+  const ask = await requestFor(server, id)
   const real = new Map<string, string>()
   const { product, price } = await catalogFor(server)
-  for (const value of textsIn([
-    request.params,
-    request.query,
-    request.body,
-    request.project,
-    price,
-    product,
-  ])) {
+  for (const value of textsIn([ask.params, ask.query, ask.body, ask.project, price, product])) {
     const kind = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(value)?.[1]
-    if (kind !== undefined && !real.has(`${kind}_${exampleIdSuffix}`))
-      real.set(`${kind}_${exampleIdSuffix}`, value)
+    if (kind !== undefined && !real.has(`${kind}_${exampleSuffix}`))
+      real.set(`${kind}_${exampleSuffix}`, value)
   }
-  if (request.params?.token !== undefined) real.set(exampleToken, request.params.token)
-  const attached = Object.values(request.body ?? {}).find(
+  if (ask.params?.token !== undefined) real.set(exampleToken, ask.params.token)
+  const attached = Object.values(ask.body ?? {}).find(
     (value): value is Attachment => (value as Attachment | null)?.bytes instanceof Uint8Array,
   )
   return {
-    request,
-    withRealIds: (text) => [...real].reduce((so, [from, to]) => so.replaceAll(from, to), text),
+    ask,
+    replaced: (text) => [...real].reduce((so, [from, to]) => so.replaceAll(from, to), text),
     file: attached ?? {
       filename: 'report.pdf',
       type: 'application/pdf',
-      bytes: request.bytes ?? Buffer.from('Quarterly report\n'),
+      bytes: ask.bytes ?? Buffer.from('What is reported\n'),
     },
   }
 }
 
 /** The example request of the operation with real ids. */
 export async function exampleRequest(server: TestServer, id: OperationId): Promise<OperationRequest> {
-  const { request, withRealIds, file } = await exampleFixtureFor(server, id)
+  const { ask, replaced, file } = await exampleFixtureFor(server, id)
   const { path, query, headers, body } = JSON.parse(
-    withRealIds(JSON.stringify(examples[id].request)),
+    replaced(JSON.stringify(examples[id].request)),
   ) as Example['request']
   const texts = (values: Record<string, string | number>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
@@ -95,8 +88,8 @@ export async function exampleRequest(server: TestServer, id: OperationId): Promi
         : body.value
   return {
     id,
-    server: request.server,
-    caller: request.caller,
+    server: ask.server,
+    caller: ask.caller,
     params: texts(path),
     query: texts(query),
     headers: texts(headers),

@@ -1,5 +1,5 @@
-// A project of its own for tests of the generator and the edge: this one's app/, services/ and scripts/, and a spec and
-// handlers that a test may change.
+// A separate project for tests of the generator and the HTTP layer: a copy of the code with the mini spec,
+// which a test may change.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -12,18 +12,21 @@ export interface MiniProject {
   folder: string
   write(file: string, text: string): Promise<void>
   read(file: string): Promise<string>
-  /** Runs a script of the project, and answers how it ended and what it printed. */
+  /** Runs a script of the project; returns its exit code and output. */
   run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
-  /** Writes generated/, all but the Prisma client, which is slow and has nothing to do with the spec; throws when it cannot. */
+  /**
+   * Writes generated/ except the Prisma client, which does not depend on the spec. Throws on an error in
+   * the spec.
+   */
   generate(options?: { check?: boolean; stubs?: boolean; out?: string }): Promise<string>
-  /** The server without a socket and without a database: for operations that need neither. */
+  /** The server without a socket and a database. */
   build(): Promise<FastifyInstance>
 }
 
-/** @param files what to write instead of the mini spec and its handlers, from the project's folder. */
+/** @param files added to the project or replacing its files, by path. */
 export async function miniProject(folder: string, files: Record<string, string> = {}): Promise<MiniProject> {
-  for (const room of ['app', 'services', 'infra', 'packages', 'scripts', 'prisma']) {
-    await cp(join(root, room), join(folder, room), {
+  for (const part of ['app', 'services', 'infra', 'packages', 'scripts', 'prisma']) {
+    await cp(join(root, part), join(folder, part), {
       recursive: true,
       filter: (from) => !from.includes('/bench'),
     })
@@ -32,7 +35,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
   await cp(join(root, 'test/support/mini-spec'), join(folder, 'spec'), { recursive: true })
   await mkdir(join(folder, 'handlers'))
   await mkdir(join(folder, 'generated'))
-  // What of the client depends on no spec is compiled already.
+  // Reuses the compiled runtime of the client, which does not depend on the spec.
   await cp(join(root, 'generated/client'), join(folder, 'generated/client'), {
     recursive: true,
     filter: (from) => !from.endsWith('types.d.ts'),
@@ -56,7 +59,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
       }
     },
     async generate(options = {}) {
-      // In this process, where the generator's own libraries are loaded once for all projects.
+      // In this process, so that the generator's libraries load only once.
       const { generate } = (await import(
         join(folder, 'scripts/generate/main.ts')
       )) as typeof import('../../scripts/generate/main.ts')

@@ -1,4 +1,4 @@
-// The server as it is deployed: a process of its own, to be stopped, killed and started again.
+// Starts the server and the worker as processes, as in production, which a test can stop and kill.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -6,10 +6,10 @@ import { newSecret } from '../../infra/api-key-format.ts'
 
 export interface ServerProcess {
   url: string
-  /** What it wrote to both outputs so far. */
+  /** The output so far, stdout and stderr. */
   output(): string
   child: ChildProcess
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits until the process exits. */
   end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
@@ -25,7 +25,10 @@ const settings = {
   LOG_LEVEL: 'warn',
 }
 
-/** Starts app/main.ts, of this project or of a copy in another folder, with these settings and waits until it serves; throws with its output when it does not. */
+/**
+ * Starts app/main.ts in the project's folder or a copy of it, and waits until it serves.
+ * Throws with the output of the process if it exits.
+ */
 export async function spawnServer(
   t: Pick<Test, 'teardown'>,
   env: Record<string, string>,
@@ -37,7 +40,7 @@ export async function spawnServer(
 
 export type WorkerProcess = Omit<ServerProcess, 'url'>
 
-/** Starts app/worker.ts with these settings and waits until it works. */
+/** Starts app/worker.ts and waits until it is ready. */
 export async function spawnWorker(
   t: Pick<Test, 'teardown'>,
   env: Record<string, string>,
@@ -77,7 +80,7 @@ async function spawnScript(
     child.stdout.on('data', read)
     child.stderr.on('data', read)
     void ended.then(({ code, signal }) =>
-      reject(new Error(`${script} ended (${code ?? signal}):\n${output}`)),
+      reject(new Error(`${script} exited (${code ?? signal}):\n${output}`)),
     )
   })
   return {

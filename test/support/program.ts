@@ -1,16 +1,17 @@
-// Runs a TypeScript program that tells what happens as a line of JSON each, and lets a test wait for a line or kill it.
+// Runs a TypeScript program that reports its progress as lines of JSON. A test can wait for a line or kill
+// the program.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
-export type Told = Record<string, unknown>
+export type Line = Record<string, unknown>
 
 export interface Program {
   pid: number
-  /** The first line, told already or to come, that has this key. */
-  told(key: string): Promise<Told>
+  /** Resolves with the first line, past or future, that has this key. */
+  line(key: string): Promise<Line>
   kill(signal: NodeJS.Signals): Promise<void>
   ended: Promise<void>
 }
@@ -22,20 +23,20 @@ export function runProgram(
   env: Record<string, string> = {},
 ): Program {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
-  // In a group of its own, as a shell would start it, so that a test can type Ctrl-C at it.
+  // In its own process group, as a shell would start it, so that a test can send Ctrl-C.
   const child = spawn(process.execPath, [path, ...args], {
     detached: true,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close').then(() => {})
-  const lines: Told[] = []
+  const lines: Line[] = []
   const waiting = new Set<() => void>()
   const wake = () => {
     for (const each of waiting) each()
   }
   createInterface({ input: child.stdout }).on('line', (line) => {
-    lines.push(JSON.parse(line) as Told)
+    lines.push(JSON.parse(line) as Line)
     wake()
   })
   let over = false
@@ -55,14 +56,14 @@ export function runProgram(
     pid: child.pid ?? 0,
     ended,
     kill,
-    told: (key) =>
+    line: (key) =>
       new Promise((resolve, reject) => {
         const look = () => {
           const line = lines.find((each) => key in each)
           if (line === undefined && !over) return
           waiting.delete(look)
           if (line !== undefined) resolve(line)
-          else reject(new Error(`The program ended without telling ${key}: ${JSON.stringify(lines)}`))
+          else reject(new Error(`The program exited without a line with ${key}: ${JSON.stringify(lines)}`))
         }
         waiting.add(look)
         look()

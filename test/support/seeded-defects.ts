@@ -1,5 +1,5 @@
-// Defects that a server of this API could have, each sown into a copy of it by replacing a piece of its text. A piece that is not there, or is there more
-// than once, fails loudly: the defect would not be one.
+// Defects to seed into a copy of the server, each by replacing a piece of source text. The text must occur
+// exactly once in its file; otherwise seeding throws.
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,29 +7,33 @@ export interface Defect {
   name: string
   file: string
   text: string | RegExp
-  becomes: string
-  /** The operations at which it shows, and the kinds of findings that it may be told by. */
+  replacement: string
+  /** The operations at which the contract tests find it, and the possible `check`s of the finding. */
   operations: string[]
   checks: string[]
 }
 
 const root = join(import.meta.dirname, '../..')
-const written = '  return serializers[serializer](body)\n'
-/** Changes what a serializer writes. */
-const rewriting = (serializer: string, change: string) => ({
+const serialized = '  return serializers[serializer](body)\n'
+/** Changes the output of a serializer. */
+const rewriteOutput = (serializer: string, change: string) => ({
   file: 'app/http/response.ts',
-  text: written,
-  becomes: `  if (serializer === '${serializer}') return serializers[serializer](body)${change}\n${written}`,
+  text: serialized,
+  replacement:
+    `  if (serializer === '${serializer}') return serializers[serializer](body)${change}\n` + serialized,
 })
-const looked = 'problems: Problem[]): void {\n'
-/** Lets what breaks a constraint through. */
-const unvalidated = (validator: string, path: string, keyword: string) => ({
+/** Accepts values that violate the constraint. */
+const skipConstraint = (validator: string, path: string, keyword: string) => ({
   file: 'infra/validation/validators.ts',
-  text: looked,
-  becomes: `${looked}  if (name === '${validator}') {
+  text: /export function check\([^)]*\): void \{\n/,
+  replacement: `$&  if (name === '${validator}') {
     const validate: ValidateFunction = validators[name]
     const lax = Object.assign((given: unknown) => {
-      lax.errors = validate(given) ? [] : validate.errors!.filter((error) => error.instancePath !== '${path}' || error.keyword !== '${keyword}')
+      lax.errors = validate(given)
+        ? []
+        : validate.errors!.filter(
+            (error) => error.instancePath !== '${path}' || error.keyword !== '${keyword}',
+          )
       return lax.errors.length === 0
     }, { errors: [] as NonNullable<ValidateFunction['errors']> })
     return checkWith(lax as unknown as ValidateFunction, value, location, problems)
@@ -38,8 +42,8 @@ const unvalidated = (validator: string, path: string, keyword: string) => ({
 
 export const defects: Defect[] = [
   {
-    name: 'a property is dropped from an answer',
-    ...rewriting('replyAiUsage', '.replace(/,"cost_micros":\\d+/, \'\')'),
+    name: 'a property is missing in a response',
+    ...rewriteOutput('replyAiUsage', '.replace(/,"cost_micros":\\d+/, \'\')'),
     operations: ['getAiUsage'],
     checks: ['body'],
   },
@@ -47,31 +51,31 @@ export const defects: Defect[] = [
     name: 'a creation answers 200',
     file: 'app/http/response.ts',
     text: '  return { status, headers, text }\n',
-    becomes: "  return { status: info.id === 'createKnowledgeBase' ? 200 : status, headers, text }\n",
+    replacement: "  return { status: info.id === 'createKnowledgeBase' ? 200 : status, headers, text }\n",
     operations: ['createKnowledgeBase'],
     checks: ['undeclared-status'],
   },
   {
-    name: 'an operation wants no key',
+    name: 'an operation needs no key',
     file: 'generated/operations.ts',
     text: /(\n  listProducts: \{[^}]*?scopes: )\["payments:read"\]/,
-    becomes: '$1null',
+    replacement: '$1null',
     operations: ['listProducts'],
     checks: ['no-key'],
   },
   {
-    name: 'a scope is not asked for',
+    name: 'a scope is not required',
     file: 'app/http/authentication.ts',
     text: 'for (const scope of info.scopes) {',
-    becomes: "for (const scope of info.id === 'getSettings' ? [] : info.scopes) {",
+    replacement: "for (const scope of info.id === 'getSettings' ? [] : info.scopes) {",
     operations: ['getSettings'],
     checks: ['scope'],
   },
   {
-    name: 'the second page begins one too late',
+    name: 'the second page skips an item',
     file: 'services/ai/chat/sessions.ts',
     text: 'OFFSET ${value(offsetOf(query))}',
-    becomes: 'OFFSET ${value(offsetOf(query) + (query.page > 1 ? 1 : 0))}',
+    replacement: 'OFFSET ${value(offsetOf(query) + (query.page > 1 ? 1 : 0))}',
     operations: ['listSessions'],
     checks: ['page-length', 'page-total', 'pages'],
   },
@@ -79,21 +83,21 @@ export const defects: Defect[] = [
     name: 'the total is one too many',
     file: 'handlers/members.ts',
     text: 'SELECT count(*)::int AS total FROM members',
-    becomes: 'SELECT count(*)::int + 1 AS total FROM members',
+    replacement: 'SELECT count(*)::int + 1 AS total FROM members',
     operations: ['listMembers'],
     checks: ['page-length', 'page-total'],
   },
   {
     name: 'a property leaks',
-    ...rewriting('replyUser', '.replace(/\\}$/, \',"password_hash":"x"}\')'),
+    ...rewriteOutput('replyUser', '.replace(/\\}$/, \',"password_hash":"x"}\')'),
     operations: ['getUser', 'updateUser'],
     checks: ['leak'],
   },
   {
-    name: 'If-Match is ignored by a change',
+    name: 'an update ignores If-Match',
     file: 'app/http/route.ts',
     text: 'if (this.#header !== undefined && !matches(',
-    becomes: "if (this.#header !== undefined && this.#info.id !== 'updateWebhookEndpoint' && !matches(",
+    replacement: "if (this.#header !== undefined && this.#info.id !== 'updateWebhookEndpoint' && !matches(",
     operations: ['updateWebhookEndpoint'],
     checks: ['if-match'],
   },
@@ -101,16 +105,17 @@ export const defects: Defect[] = [
     name: 'an ETag never changes',
     file: 'app/http/response.ts',
     text: '  const { volatile } = info.replies[status]\n',
-    becomes:
-      "  if (info.path === '/v1/payments/products/{id}') return '\"product\"'\n  const { volatile } = info.replies[status]\n",
+    replacement:
+      "  if (info.path === '/v1/payments/products/{id}') return '\"product\"'\n" +
+      '  const { volatile } = info.replies[status]\n',
     operations: ['getProduct'],
     checks: ['etag'],
   },
   {
-    name: 'a 304 never comes',
+    name: 'an operation never answers 304',
     file: 'app/http/route.ts',
-    text: 'if (info.etag && (request.method',
-    becomes: "if (info.id !== 'getApiKey' && info.etag && (request.method",
+    text: "noneMatches(request.headers['if-none-match'], headers.etag)",
+    replacement: "info.id !== 'getApiKey' && noneMatches(request.headers['if-none-match'], headers.etag)",
     operations: ['getApiKey'],
     checks: ['not-modified'],
   },
@@ -118,7 +123,7 @@ export const defects: Defect[] = [
     name: 'an Idempotency-Key is ignored',
     file: 'app/http/idempotency.ts',
     text: '    if (record !== undefined) {',
-    becomes: "    if (record !== undefined && !request.path.endsWith('/api-keys')) {",
+    replacement: "    if (record !== undefined && !request.path.endsWith('/api-keys')) {",
     operations: ['createApiKey'],
     checks: ['idempotency'],
   },
@@ -126,31 +131,31 @@ export const defects: Defect[] = [
     name: 'a deletion deletes nothing',
     file: 'handlers/storage-links.ts',
     text: 'const link = await revokeLink(tx, file, previous.id)',
-    becomes: 'const link = revokeLink === undefined ? previous : previous',
+    replacement: 'const link = revokeLink === undefined ? previous : previous',
     operations: ['revokeFileLink'],
     checks: ['deleted-read'],
   },
   {
-    name: 'what is deleted is still listed',
+    name: 'a deleted resource is still listed',
     file: 'services/webhooks/endpoints.ts',
     text: "const own = 'user_id = $1 AND deleted_at IS NULL'",
-    becomes: "const own = 'user_id = $1'",
+    replacement: "const own = 'user_id = $1'",
     operations: ['listWebhookEndpoints'],
-    checks: ['deleted-listed'],
+    checks: ['deleted-list-membership'],
   },
   {
-    name: 'a change loses a property',
+    name: 'an update loses a property',
     file: 'handlers/ai-sessions.ts',
-    text: 'data: { ...fields, systemPrompt,',
-    becomes: 'data: { ...fields, title: undefined, systemPrompt,',
+    text: /(data: \{\s*\.\.\.fields,\s*)systemPrompt,/,
+    replacement: '$1title: undefined, systemPrompt,',
     operations: ['updateSession'],
-    checks: ['update-kept', 'update-seen'],
+    checks: ['update-value', 'update-read'],
   },
   {
-    name: 'a change resets another property',
+    name: 'an update resets another property',
     file: 'handlers/users.ts',
-    text: 'data: { ...fields, email:',
-    becomes: "data: { locale: 'en', ...fields, email:",
+    text: /data: \{\s*\.\.\.fields,\s*email:/,
+    replacement: "data: { locale: 'en', ...fields, email:",
     operations: ['updateUser'],
     checks: ['update-others'],
   },
@@ -158,7 +163,7 @@ export const defects: Defect[] = [
     name: 'JSON has another media type',
     file: 'app/http/response.ts',
     text: '`${declared.contentType}; charset',
-    becomes: "`${info.id === 'getStorageUsage' ? 'text/plain' : declared.contentType}; charset",
+    replacement: "`${info.id === 'getStorageUsage' ? 'text/plain' : declared.contentType}; charset",
     operations: ['getStorageUsage'],
     checks: ['media-type'],
   },
@@ -166,7 +171,7 @@ export const defects: Defect[] = [
     name: 'a declared header field is missing',
     file: 'handlers/ai-sessions.ts',
     text: ', headers: { location: `/v1/ai/sessions/${session.id}` }',
-    becomes: '',
+    replacement: '',
     operations: ['createSession'],
     checks: ['header'],
   },
@@ -174,57 +179,56 @@ export const defects: Defect[] = [
     name: 'an error has no envelope',
     file: 'app/http/errors.ts',
     text: 'JSON.stringify(errorBody(known, request.id)))\n',
-    becomes:
+    replacement:
       'JSON.stringify(known.status === 412 ? { message: known.message } : errorBody(known, request.id)))\n',
     operations: ['updateProject', 'deleteProject'],
     checks: ['body'],
   },
   {
-    name: 'a letter outside the basic plane is a failure',
+    name: 'a character outside the basic plane causes an error',
     file: 'handlers/payments-catalogue.ts',
-    text: '  async createProduct ({ body }, { db, events }) {\n',
-    becomes:
-      "  async createProduct ({ body }, { db, events }) {\n    if (/[\\u{10000}-\\u{10ffff}]/u.test(body.name)) throw new Error('encoding')\n",
+    text: / {2}async createProduct\(\{ body \}[^)]*\) \{\n/,
+    replacement: "$&    if (/[\\u{10000}-\\u{10ffff}]/u.test(body.name)) throw new Error('encoding')\n",
     operations: ['createProduct'],
     checks: ['server-error'],
   },
   {
-    name: 'maxLength is not looked at',
-    ...unvalidated('bodyProfileUpdate', '/bio', 'maxLength'),
+    name: 'maxLength is not checked',
+    ...skipConstraint('bodyProfileUpdate', '/bio', 'maxLength'),
     operations: ['updateProfile'],
-    checks: ['accepted', 'not-refused'],
+    checks: ['accepted', 'wrong-status'],
   },
   {
-    name: 'a pattern is not looked at',
-    ...unvalidated('bodySessionCreate', '/title', 'pattern'),
+    name: 'a pattern is not checked',
+    ...skipConstraint('bodySessionCreate', '/title', 'pattern'),
     operations: ['createSession'],
-    checks: ['accepted', 'not-refused'],
+    checks: ['accepted', 'wrong-status'],
   },
   {
-    name: 'an enum is not looked at',
-    ...unvalidated('bodySettingsUpdate', '/theme', 'enum'),
+    name: 'an enum is not checked',
+    ...skipConstraint('bodySettingsUpdate', '/theme', 'enum'),
     operations: ['updateSettings'],
     checks: ['accepted', 'server-error'],
   },
   {
-    name: 'a minimum is not looked at',
-    ...unvalidated('bodyFileLinkCreate', '/max_downloads', 'minimum'),
+    name: 'a minimum is not checked',
+    ...skipConstraint('bodyFileLinkCreate', '/max_downloads', 'minimum'),
     operations: ['createFileLink'],
     checks: ['accepted', 'server-error'],
   },
   {
     name: 'a filter is ignored',
     file: 'services/payments/products-and-prices.ts',
-    text: '  if (query.currency !== undefined) filters.push(`p.currency = $${values.push(query.currency)}`)\n',
-    becomes: '',
+    text: / {2}if \(query\.currency !== undefined\) filters\.push\([^\n]+\n/,
+    replacement: '',
     operations: ['listPrices'],
     checks: ['filter'],
   },
   {
-    name: 'an order is ignored',
+    name: 'a sort order is ignored',
     file: 'handlers/api-keys.ts',
     text: "{ created_at: 'createdAt', name: 'name' }",
-    becomes: "{ created_at: 'createdAt', name: 'createdAt' }",
+    replacement: "{ created_at: 'createdAt', name: 'createdAt' }",
     operations: ['listApiKeys'],
     checks: ['order'],
   },
@@ -232,21 +236,21 @@ export const defects: Defect[] = [
     name: 'a limit is ignored',
     file: 'handlers/users.ts',
     text: '...pageArgs(query, sortColumns) }',
-    becomes: '...pageArgs(query, sortColumns), take: 100 }',
+    replacement: '...pageArgs(query, sortColumns), take: 100 }',
     operations: ['listUsers'],
-    checks: ['page-length', 'page-twice', 'page-total', 'pages'],
+    checks: ['page-length', 'page-duplicate', 'page-total', 'pages'],
   },
   {
-    name: "another user's thing can be read",
+    name: "another user's API key can be read",
     file: 'handlers/api-keys.ts',
-    text: "  if (row.userId !== userId) throw forbidden('This API key is someone else\\'s.')\n",
-    becomes: '  if (userId === undefined) throw forbidden()\n',
+    text: /if \(row\.userId !== userId\) throw [^\n]+\n/,
+    replacement: 'if (userId === undefined) throw forbidden()\n',
     operations: ['getApiKey'],
-    checks: ['stranger'],
+    checks: ['tenant-isolation'],
   },
   {
     name: 'a time has another format',
-    ...rewriting('replyInvitation', '.replace(/("created_at":"[^T]+)T([^.]+)[^"]*/, \'$1 $2\')'),
+    ...rewriteOutput('replyInvitation', '.replace(/("created_at":"[^T]+)T([^.]+)[^"]*/, \'$1 $2\')'),
     operations: ['getInvitation', 'addMember'],
     checks: ['body'],
   },
@@ -254,21 +258,31 @@ export const defects: Defect[] = [
 
 const parts = ['app', 'services', 'infra', 'handlers', 'generated', 'spec', 'prisma', 'package.json']
 
-/** Copies the server into the folder with these defects. Throws where one cannot be sown. */
-export function writeCopy(folder: string, sown: Defect[]): void {
+/** How often the text that the defect replaces occurs in the source. */
+export function occurrencesOf({ file, text }: Defect): number {
+  return count(readFileSync(join(root, file), 'utf8'), text)
+}
+
+function count(source: string, text: string | RegExp): number {
+  return typeof text === 'string'
+    ? source.split(text).length - 1
+    : [...source.matchAll(new RegExp(text, 'g'))].length
+}
+
+/**
+ * Copies the server into the folder and seeds these defects. Throws unless every text occurs exactly once.
+ */
+export function writeCopy(folder: string, seeded: Defect[]): void {
   for (const part of parts) cpSync(join(root, part), join(folder, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  for (const { name, file, text, becomes } of sown) {
+  for (const { name, file, text, replacement } of seeded) {
     const path = join(folder, file)
     const before = readFileSync(path, 'utf8')
-    const times =
-      typeof text === 'string'
-        ? before.split(text).length - 1
-        : [...before.matchAll(new RegExp(text, 'g'))].length
-    if (times !== 1) throw new Error(`"${name}" cannot be sown: its text is ${times} times in ${file}`)
+    const times = count(before, text)
+    if (times !== 1) throw new Error(`Cannot seed "${name}": its text occurs ${times} times in ${file}`)
     writeFileSync(
       path,
-      typeof text === 'string' ? before.replace(text, () => becomes) : before.replace(text, becomes),
+      typeof text === 'string' ? before.replace(text, () => replacement) : before.replace(text, replacement),
     )
   }
 }

@@ -1,4 +1,4 @@
-// Express with express-openapi-validator, which reads this project's own contract, and Prisma.
+// Express with Prisma and express-openapi-validator, which reads this project's contract.
 import express, { type NextFunction, type Request, type Response } from 'express'
 import * as openapi from 'express-openapi-validator'
 import { join } from 'node:path'

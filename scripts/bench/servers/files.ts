@@ -1,5 +1,5 @@
-// Fastify by hand with a disk and a SHA-256, and nothing around it: no key, no database, no type, nothing synced, and what is
-// cut off stays where it is.
+// A minimal Fastify file server: disk and SHA-256, without keys, a database, content types or fsync.
+// Interrupted uploads are not removed.
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'

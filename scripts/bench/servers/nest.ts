@@ -1,5 +1,5 @@
-// NestJS on its default Express, with Prisma, class-validator and a guard. Node runs no decorators, so they are applied by
-// hand at the end of each class: what they do is the same.
+// NestJS on Express, with Prisma, class-validator and a guard. Node does not support decorators, so they are
+// applied by hand after each class, with the same effect.
 import 'reflect-metadata'
 import {
   Body,

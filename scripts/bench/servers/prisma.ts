@@ -1,4 +1,4 @@
-// What the NestJS and the Express server share: this project's Prisma client, used as Prisma's guide shows it.
+// Shared by the NestJS and the Express server: this project's Prisma client, used as in Prisma's guide.
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient, type Member, type Project } from '../../../generated/prisma/client.ts'
@@ -19,8 +19,8 @@ export const prisma = new PrismaClient({
 const known = new Map<string, string>()
 
 /**
- * The id of the user whose key it is, or null. A key is looked up once and then believed for ever, which no server
- * should do: in this comparison it is to the others' advantage.
+ * The id of the key's user, or null. Keys are cached forever, which no server should do; in this comparison
+ * it favors the other frameworks.
  */
 export async function userOf(authorization: string | undefined): Promise<string | null> {
   const secret = /^Bearer (.+)$/.exec(authorization ?? '')?.[1]
@@ -74,7 +74,7 @@ export async function createProject(userId: string, fields: ProjectFields) {
     },
     include: { members: { where: { userId } } },
   })
-  // The count of members is a trigger's, which may run after the row was read.
+  // A trigger updates the member count, possibly after the row was read.
   return { ...shown(project), member_count: 1 }
 }
 

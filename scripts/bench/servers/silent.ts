@@ -1,4 +1,4 @@
-// This server, but its writes leave no events: what an event costs is the difference.
+// This server without events; the difference is the cost of an event.
 import { buildApp, addressOf } from '../../../app/build.ts'
 import { policiesOf } from '../../../app/server.ts'
 import { readConfig } from '../../../infra/config/config.ts'

@@ -1,4 +1,4 @@
-// Express with express-openapi-validator on the contract that CONTRACT names, and one route.
+// Express with express-openapi-validator and one route. CONTRACT is the path of the OpenAPI document.
 import { readFileSync } from 'node:fs'
 import express from 'express'
 import * as openapi from 'express-openapi-validator'

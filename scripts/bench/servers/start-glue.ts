@@ -1,4 +1,5 @@
-// Fastify with fastify-openapi-glue as it comes: the whole contract that CONTRACT names, validated by Fastify's own Ajv.
+// Fastify with fastify-openapi-glue in its default configuration: the contract in CONTRACT, validated by
+// Fastify's Ajv.
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import glue from 'fastify-openapi-glue'

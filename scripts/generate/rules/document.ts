@@ -1,4 +1,5 @@
-// What paths, references and the document as a whole may hold: whatever the generator would otherwise pass over.
+// Rules for paths, references and the document as a whole: everything that the generator would silently
+// ignore.
 import { conditions } from '../implied-responses.ts'
 import { methods } from '../methods.ts'
 import { eachOperation, resolved, type Context } from './visit.ts'
@@ -22,7 +23,7 @@ export const documentRules = {
               })
             if (!/^[345]\d\d$/.test(status))
               ctx.report({
-                message: `\`${status}\`: what is implied are 304 and errors, by their status of three digits`,
+                message: `\`${status}\`: an implied response must be 304 or an error (three digits)`,
                 location: location.child(status).key(),
               })
           }
@@ -53,27 +54,29 @@ export const documentRules = {
         for (const method of ['head', 'trace', 'query']) {
           if (path[method] !== undefined)
             ctx.report({
-              message: `${method.toUpperCase()} is not supported: ${methods.join(', ')} (HEAD comes with GET)`,
+              message: `${method.toUpperCase()} is not supported; use ${methods.join(', ')} (GET includes HEAD)`,
               location: ctx.location.child(method).key(),
             })
         }
       },
     },
   }),
-  /** The router takes a parameter as a whole segment, and its name as letters, digits and `_`. */
+  /** The router supports parameters only as whole segments, with names of letters, digits and `_`. */
   'path-segments': () => ({
     Paths: {
       enter(paths: any, ctx: Context) {
         for (const path of Object.keys(paths)) {
           if (!path.startsWith('/'))
             ctx.report({
-              message: `\`${path}\`: a path begins with \`/\``,
+              message: `\`${path}\`: a path must start with \`/\``,
               location: ctx.location.child(path).key(),
             })
           for (const segment of path.split('/')) {
             if (/[{}]/.test(segment) && !/^\{[a-z][a-z0-9_]*\}$/.test(segment)) {
               ctx.report({
-                message: `\`${segment}\`: a path parameter is a whole segment with a snake_case name, such as \`{project_id}\``,
+                message:
+                  `\`${segment}\`: a path parameter must be a whole segment with a snake_case name, ` +
+                  'such as `{project_id}`',
                 location: ctx.location.child(path).key(),
               })
             }
@@ -82,14 +85,14 @@ export const documentRules = {
       },
     },
   }),
-  /** Beside `$ref` everything but a schema's keywords is ignored, by OpenAPI itself. */
+  /** OpenAPI ignores siblings of `$ref`, except in a schema. */
   'reference-alone': () => ({
     ref: {
       enter(node: any, ctx: Context) {
         if (ctx.type.name === 'Schema') {
           if (!/(^|#)\/components\/schemas\/[^/]+/.test(node.$ref))
             ctx.report({
-              message: 'a schema refers to one under components/schemas',
+              message: 'a schema may refer only to components/schemas',
               location: ctx.location.child('$ref'),
             })
           return
@@ -97,7 +100,7 @@ export const documentRules = {
         for (const key of Object.keys(node)) {
           if (!['$ref', 'summary', 'description'].includes(key))
             ctx.report({
-              message: `\`${key}\` beside a $ref counts only in a schema`,
+              message: `\`${key}\` beside a $ref is ignored, except in a schema`,
               location: ctx.location.child(key).key(),
             })
         }
@@ -108,7 +111,7 @@ export const documentRules = {
     for (const status of Object.keys(operation.responses ?? {})) {
       if (!/^[1-5]\d\d$/.test(status))
         ctx.report({
-          message: `\`${status}\`: a response has one status of three digits`,
+          message: `\`${status}\`: a response must have a three-digit status`,
           location: location.child(['responses', status]).key(),
         })
     }
@@ -124,7 +127,7 @@ export const documentRules = {
     for (const type of Object.keys(resolved(operation.requestBody, ctx)?.content ?? {})) {
       if (/json/.test(type) && type !== 'application/json')
         ctx.report({
-          message: `a JSON body is \`application/json\`: \`${type}\` would not be validated`,
+          message: `a JSON body must be \`application/json\`; \`${type}\` would not be validated`,
           location: location.child('requestBody').key(),
         })
     }

@@ -1,4 +1,4 @@
-// What a declared event has to say, and what a stream of events is made of.
+// Rules for declared events and event streams.
 import { eachOperation, resolved, type Context } from './visit.ts'
 
 export const eventRules = {
@@ -15,7 +15,7 @@ export const eventRules = {
           const { location } = ctx
           if (!/^[a-z][a-z_]*\.[a-z][a-z_]*$/.test(String(ctx.key)))
             ctx.report({
-              message: `event type \`${ctx.key}\` must be a resource and what happened to it, such as \`project.created\``,
+              message: `event type \`${ctx.key}\` must be resource and action: \`project.created\``,
               location: location.key(),
             })
           if (scopes[event.scope] === undefined)
@@ -25,15 +25,14 @@ export const eventRules = {
             })
           if ((event.project === undefined) === (event.audience === undefined))
             ctx.report({
-              message:
-                "an event has either `project`, the field of its object with the project's id, or `audience`",
+              message: 'an event must have either `project`, the field with the project id, or `audience`',
               location: location.key(),
             })
           if (event.role !== undefined && event.project === undefined)
-            ctx.report({ message: '`role` is for events of a project', location: location.child('role') })
+            ctx.report({ message: '`role` is allowed only with `project`', location: location.child('role') })
           if (event.object?.$ref === undefined)
             ctx.report({
-              message: '`object` refers to a schema under components/schemas',
+              message: '`object` must be a $ref to components/schemas',
               location: location.child('object'),
             })
           const properties = resolved(event.object, ctx)?.properties
@@ -56,18 +55,21 @@ export const eventRules = {
         const at = location.child(['responses', status, 'content', type])
         const events = media['x-stream-events']
         if ((type === 'text/event-stream') !== (events !== undefined))
-          ctx.report({ message: '`text/event-stream` and `x-stream-events` go together', location: at.key() })
+          ctx.report({
+            message: '`text/event-stream` requires `x-stream-events`, and the reverse',
+            location: at.key(),
+          })
         for (const [i, name] of (media['x-stream-ends'] ?? []).entries()) {
           if (events?.[name] === undefined)
             ctx.report({
-              message: `\`${name}\` is no event of the stream`,
+              message: `\`${name}\` is not an event of the stream`,
               location: at.child(['x-stream-ends', i]),
             })
         }
         for (const [name, schema] of Object.entries<any>(events ?? {})) {
           if (schema.$ref === undefined)
             ctx.report({
-              message: `the data of \`${name}\` refers to a schema under components/schemas`,
+              message: `the data of \`${name}\` must be a $ref to components/schemas`,
               location: at.child(['x-stream-events', name]).key(),
             })
         }

@@ -1,4 +1,5 @@
-// Where each extension of this project stands, and what it holds: one that is misspelt would say nothing, silently.
+// Rules for this project's `x-` extensions: their places and values. A misspelled extension would have no
+// effect.
 import type { Context } from './visit.ts'
 
 type Check = (value: any) => string | null
@@ -8,7 +9,7 @@ const oneOf =
   (value) =>
     values.includes(value) ? null : `one of ${values.join(', ')}`
 const text: Check = (value) => (typeof value === 'string' && value.trim() !== '' ? null : 'text')
-const yes: Check = (value) => (value === true ? null : '`true`, or left out')
+const yes: Check = (value) => (value === true ? null : '`true` or absent')
 const list: Check = (value) => (Array.isArray(value) ? null : 'a list')
 const anything: Check = () => null
 const groups: Check = (value) =>
@@ -16,14 +17,14 @@ const groups: Check = (value) =>
     ? null
     : 'a list of groups, each with a `name` and its `tags`'
 
-/** By the linter's name for the place. */
+/** The extensions by Redocly's name of the node type. */
 const extensions: Record<string, Record<string, Check>> = {
   Root: {
     'x-scopes': anything,
     'x-rate-limits': (value) =>
       Object.values(value ?? {}).every((limit) => Number.isInteger(limit) && Number(limit) > 0)
         ? null
-        : 'requests a minute, a whole number from 1, for each policy',
+        : 'a positive integer for each policy, the requests per minute',
     'x-implied-responses': anything,
     'x-events': anything,
     'x-error-codes': anything,
@@ -45,7 +46,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-event-types': list,
     'x-error-code': anything,
     'x-extensible': anything,
-    'x-in-events': (value) => (value === false ? null : '`false`, or left out'),
+    'x-in-events': (value) => (value === false ? null : '`false` or absent'),
     'x-pattern-says': anything,
     'x-volatile': yes,
     'x-model': anything,
@@ -73,7 +74,7 @@ export const extensionRules = {
               else {
                 const wanted = known[name](value)
                 if (wanted !== null)
-                  ctx.report({ message: `\`${name}\` is ${wanted}`, location: ctx.location.child(name) })
+                  ctx.report({ message: `\`${name}\` must be ${wanted}`, location: ctx.location.child(name) })
               }
             }
           },
@@ -84,8 +85,8 @@ export const extensionRules = {
 
 function unknown(name: string, place: string): string {
   const elsewhere = Object.keys(extensions).find((other) => Object.hasOwn(extensions[other], name))
-  if (elsewhere !== undefined)
-    return `\`${name}\` stands in a ${elsewhere}, not in a ${place}, where nothing reads it`
+  if (elsewhere !== undefined) return `\`${name}\` belongs in a ${elsewhere} and has no effect in a ${place}`
   const here = Object.keys(extensions[place])
-  return `unknown extension \`${name}\`${here.length === 0 ? '' : `: known here are ${here.join(', ')}`}; a note of your own begins with x-internal-`
+  const known = here.length === 0 ? '' : `; known here: ${here.join(', ')}`
+  return `unknown extension \`${name}\`${known}. Start private notes with x-internal-`
 }

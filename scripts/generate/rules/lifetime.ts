@@ -1,9 +1,9 @@
-// What may change while a version lasts: values that come later, errors that are told apart, and operations that end.
+// Rules for compatibility within a version: extensible enums, known error codes and deprecations.
 import { methods } from '../methods.ts'
 import { eachOperation, resolved, type Context } from './visit.ts'
 
-/** How long an operation stays after it was called deprecated, in months. */
-const notice = 6
+/** The months between the deprecation of an operation and its sunset, at least. */
+const minMonthsToSunset = 6
 
 export const lifetimeRules = {
   'extensible-values': () => ({
@@ -13,13 +13,13 @@ export const lifetimeRules = {
         if (extensible === undefined) return
         const report = (message: string): void =>
           ctx.report({ message, location: ctx.location.child('x-extensible') })
-        if (extensible !== true) report('`x-extensible` is `true`, or is left out')
+        if (extensible !== true) report('`x-extensible` must be `true` or absent')
         if (
           schema.enum === undefined &&
           schema['x-event-types'] === undefined &&
           schema['x-error-code'] === undefined
         )
-          report('`x-extensible` stands beside an `enum`, which may get more values')
+          report('`x-extensible` requires an `enum`')
       },
     },
   }),
@@ -33,7 +33,7 @@ export const lifetimeRules = {
         codes.some((code) => code.status?.includes(Number(status)))
       )
         continue
-      // Whether it can serve is no error of a request.
+      // A health check's 503 has its own body, without an error code.
       if (
         resolved(resolved(response, ctx).content['application/json'].schema, ctx)?.properties?.error ===
         undefined
@@ -51,42 +51,45 @@ export const lifetimeRules = {
       ctx.report({ message, location: location.child(key) })
     if (deprecated !== true) {
       for (const key of ['x-deprecated-at', 'x-sunset', 'x-successor'])
-        if (operation[key] !== undefined)
-          report(key, `\`${key}\` is for an operation that is \`deprecated: true\``)
+        if (operation[key] !== undefined) report(key, `\`${key}\` requires \`deprecated: true\``)
       return
     }
     for (const key of ['x-deprecated-at', 'x-sunset']) {
       if (operation[key] === undefined)
         ctx.report({
-          message: `an operation that is deprecated says since when and until when it answers: \`${key}\``,
+          message: `a deprecated operation must have \`${key}\``,
           location: location.child('deprecated').key(),
         })
-      else if (dayOf(operation[key]) === null) report(key, `\`${key}\` is a day such as 2027-06-30`)
+      else if (dayOf(operation[key]) === null) report(key, `\`${key}\` must be a date such as 2027-06-30`)
     }
     const [begin, end] = [dayOf(since), dayOf(sunset)]
     if (begin !== null && end !== null) {
       const earliest = new Date(begin)
-      earliest.setUTCMonth(earliest.getUTCMonth() + notice)
+      earliest.setUTCMonth(earliest.getUTCMonth() + minMonthsToSunset)
       if (end < earliest)
         report(
           'x-sunset',
-          `it ends ${notice} months after \`x-deprecated-at\` at the earliest, on ${earliest.toISOString().slice(0, 10)}`,
+          `the sunset must be at least ${minMonthsToSunset} months after \`x-deprecated-at\`: ` +
+            `${earliest.toISOString().slice(0, 10)} or later`,
         )
     }
     if (successor === undefined) return
     const next = operationCalled(root, successor, (item) =>
       item.$ref === undefined ? item : (ctx as any).resolve(item, rootFile).node,
     )
-    if (next === null) return report('x-successor', `there is no operation \`${successor}\``)
+    if (next === null) return report('x-successor', `unknown operation \`${successor}\``)
     const own = parametersIn(url)
     for (const name of parametersIn(next.url)) {
       if (!own.includes(name))
-        report('x-successor', `the path of \`${successor}\` has \`${name}\`, which this one does not`)
+        report(
+          'x-successor',
+          `the path of \`${successor}\` has the parameter \`${name}\`, which this path does not have`,
+        )
     }
   }),
 }
 
-/** A day as the spec writes it: text, or what YAML takes for a time. */
+/** The date, which YAML may have parsed as a timestamp; null if it is not a date. */
 function dayOf(value: unknown): Date | null {
   const text = value instanceof Date ? value.toISOString().slice(0, 10) : String(value)
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) ? new Date(text) : null

@@ -1,8 +1,8 @@
-// What an operation has to declare so that it is never silently weaker than it reads.
+// Rules for operations: scopes, idempotency, preconditions, paging and bodies must be declared.
 import { eachOperation, header, parametersOf, resolved } from './visit.ts'
 
 export const operationRules = {
-  /** A form's file is streamed on to its place: it is one, and it comes last. */
+  /** The server streams a form's file, so there can be only one. */
   'form-has-one-file': eachOperation((operation, { ctx, location }) => {
     const media = resolved(operation.requestBody, ctx)?.content?.['multipart/form-data']
     if (media === undefined) return
@@ -12,12 +12,13 @@ export const operationRules = {
     )
     if (files.length !== 1 || !schema.required?.includes(files[0])) {
       ctx.report({
-        message: 'a multipart/form-data body has exactly one property of format `binary`, and it is required',
+        message:
+          'a multipart/form-data body must have exactly one property of format `binary`, a required one',
         location: location.child('requestBody').key(),
       })
     }
   }),
-  /** Generated code, handlers, logs and clients all call an operation by this one name. */
+  /** Generated code, handlers, logs and clients use this name. */
   'operation-name': eachOperation((operation, { ctx, location }) => {
     if (operation.operationId !== undefined && !/^[a-z][A-Za-z0-9]+$/.test(operation.operationId)) {
       ctx.report({
@@ -30,15 +31,15 @@ export const operationRules = {
   'operation-tag': eachOperation((operation, { ctx, location }) => {
     if (operation.tags?.length !== 1)
       ctx.report({
-        message: 'an operation has exactly one tag, the module of its handler',
+        message: 'an operation must have exactly one tag, which names the module of its handler',
         location: operation.tags === undefined ? location.key() : location.child('tags'),
       })
   }),
-  /** What a page's form asks for is answered by sending the browser on. */
+  /** A redirect counts as success: HTML forms are answered with one. */
   'operation-succeeds': eachOperation((operation, { ctx, location }) => {
     if (!Object.keys(operation.responses ?? {}).some((status) => /^[23]/.test(status)))
       ctx.report({
-        message: 'an operation has at least one response that is a success',
+        message: 'an operation must have at least one success response',
         location: location.child('responses').key(),
       })
   }),
@@ -46,14 +47,14 @@ export const operationRules = {
     const security = operation.security
     if (security === undefined) {
       ctx.report({
-        message: 'an operation says its scopes in `security` (`[]` when it is public)',
+        message: 'an operation must list its scopes in `security` (`[]` if it is public)',
         location: location.key(),
       })
       return
     }
     if (!Array.isArray(security)) {
       ctx.report({
-        message: '`security` is a list: `[{ apiKey: [SCOPE] }]`',
+        message: '`security` must be a list: `[{ apiKey: [SCOPE] }]`',
         location: location.child('security'),
       })
       return
@@ -62,7 +63,7 @@ export const operationRules = {
       for (const [scheme, scopes] of Object.entries<string[]>(alternative)) {
         if (!Array.isArray(scopes)) {
           ctx.report({
-            message: `the scopes of \`${scheme}\` are a list: \`[${String(scopes)}]\``,
+            message: `the scopes of \`${scheme}\` must be a list: \`[${String(scopes)}]\``,
             location: location.child(['security', i, scheme]),
           })
           continue
@@ -79,7 +80,7 @@ export const operationRules = {
     })
     if (security.filter((alternative: any) => Object.keys(alternative).length > 0).length > 1)
       ctx.report({
-        message: 'one security scheme an operation: with alternatives the last refusal would win',
+        message: 'an operation may have only one security scheme',
         location: location.child('security'),
       })
   }),
@@ -95,20 +96,22 @@ export const operationRules = {
   'post-is-idempotent': eachOperation((operation, { path, method, ctx, location }) => {
     if (method !== 'post' || operation.security?.length === 0) return
     if (!parametersOf(operation, path, ctx).some((p) => p.name === 'Idempotency-Key')) {
-      ctx.report({ message: 'a POST takes the parameter IdempotencyKey', location: location.key() })
+      ctx.report({ message: 'a POST must have the parameter IdempotencyKey', location: location.key() })
     }
   }),
   'write-is-conditional': eachOperation((operation, { path, method, ctx, location }) => {
     if (method !== 'put' && method !== 'delete') return
     if (!parametersOf(operation, path, ctx).some((p) => p.name === 'If-Match')) {
       ctx.report({
-        message: `a ${method.toUpperCase()} takes the parameter IfMatch`,
+        message: `a ${method.toUpperCase()} must have the parameter IfMatch`,
         location: location.key(),
       })
     }
     if (!header(resolved(path.get?.responses?.['200'], ctx), 'ETag')) {
       ctx.report({
-        message: `a ${method.toUpperCase()} needs a GET on its path that declares the header ETag: If-Match is held against it`,
+        message:
+          `a ${method.toUpperCase()} needs a GET on its path that declares the header ETag, ` +
+          'which If-Match is compared with',
         location: location.key(),
       })
     }
@@ -119,11 +122,11 @@ export const operationRules = {
     const gives = header(resolved(operation.responses?.['200'], ctx), 'ETag')
     if (takes !== gives)
       ctx.report({
-        message: 'the parameter IfNoneMatch and the header ETag go together',
+        message: 'the parameter IfNoneMatch requires the header ETag, and the reverse',
         location: location.key(),
       })
   }),
-  /** The link between pages is written by the edge, for whatever has `pagination`. */
+  /** The server writes the Link header of every response with `pagination`. */
   'list-is-paged': eachOperation((operation, { path, method, ctx, location }) => {
     const ok = resolved(operation.responses?.['200'], ctx)
     const schema = resolved(ok?.content?.['application/json']?.schema, ctx)
@@ -131,11 +134,11 @@ export const operationRules = {
     const names = new Set(parametersOf(operation, path, ctx).map((p) => p.name))
     for (const name of ['page', 'limit', 'sort', 'order']) {
       if (!names.has(name))
-        ctx.report({ message: `a list takes the parameter \`${name}\``, location: location.key() })
+        ctx.report({ message: `a list must have the parameter \`${name}\``, location: location.key() })
     }
     if (!header(ok, 'Link'))
       ctx.report({
-        message: 'a list declares the header Link',
+        message: 'a list must declare the header Link',
         location: location.child(['responses', '200']).key(),
       })
   }),
@@ -143,21 +146,21 @@ export const operationRules = {
     const access = operation['x-project-access']
     if (url.startsWith('/projects/{id}') && access === undefined) {
       ctx.report({
-        message: 'an operation on a project says in x-project-access which role it needs',
+        message: 'an operation on a project must state the required role in x-project-access',
         location: location.key(),
       })
     }
     if (access === undefined) return
     if (!['none', 'viewer', 'editor', 'admin', 'owner'].includes(access.role)) {
       ctx.report({
-        message: `unknown role \`${access.role}\`: none, viewer, editor, admin or owner`,
+        message: `unknown role \`${access.role}\`; use none, viewer, editor, admin or owner`,
         location: location.child('x-project-access'),
       })
     }
     for (const state of access.states ?? []) {
       if (!['active', 'archived', 'deleted'].includes(state)) {
         ctx.report({
-          message: `unknown state \`${state}\`: active, archived or deleted`,
+          message: `unknown state \`${state}\`; use active, archived or deleted`,
           location: location.child('x-project-access'),
         })
       }
@@ -167,11 +170,11 @@ export const operationRules = {
     const body = resolved(operation.requestBody, ctx)
     if (body?.['x-raw'] === undefined || Object.keys(body.content ?? {}).join() === 'application/json') return
     ctx.report({
-      message: 'x-raw is for a body that is application/json and nothing else',
+      message: 'x-raw requires a body that is only application/json',
       location: location.child('requestBody').key(),
     })
   }),
-  /** Nothing in a page's form has a type but text. */
+  /** URL-encoded forms send only text. */
   'fields-are-text': eachOperation((operation, { ctx, location }) => {
     const schema = resolved(
       resolved(operation.requestBody, ctx)?.content?.['application/x-www-form-urlencoded']?.schema,
@@ -180,7 +183,7 @@ export const operationRules = {
     for (const [name, property] of Object.entries<any>(schema?.properties ?? {})) {
       if (resolved(property, ctx)?.type !== 'string')
         ctx.report({
-          message: `the field \`${name}\` of a form is text`,
+          message: `the form field \`${name}\` must be a string`,
           location: location.child('requestBody').key(),
         })
     }
@@ -190,7 +193,7 @@ export const operationRules = {
       const content = resolved(response, ctx)?.content
       if (isEmpty(content))
         ctx.report({
-          message: `the \`content\` of ${status} has no media type; without it there is no body`,
+          message: `the \`content\` of ${status} has no media type; omit it if there is no body`,
           location: location.child(['responses', status]).key(),
         })
       for (const [type, media] of Object.entries<any>(content ?? {})) {

@@ -1,4 +1,4 @@
-// What parameters and schemas may be, so that the compiled validators read all of them.
+// Rules for parameters and schemas: only what the compiled validators support is allowed.
 import { patternSays } from '../schemas.ts'
 import { createKeywordCheck, knownFormats } from '../validators.ts'
 import { resolved } from './visit.ts'
@@ -7,7 +7,7 @@ const formats = knownFormats()
 const keywordProblems = createKeywordCheck()
 
 export const schemaRules = {
-  /** What the validators cannot read they would silently let through. */
+  /** The validators would silently ignore other styles. */
   'parameter-style': () => ({
     Parameter: {
       enter(parameter: any, ctx: any) {
@@ -26,7 +26,7 @@ export const schemaRules = {
           })
         if (parameter.in === 'query' && resolved(parameter.schema, ctx)?.type === 'object') {
           ctx.report({
-            message: 'a query parameter that is an object is not supported',
+            message: 'a query parameter must not be an object',
             location: ctx.location.child('schema'),
           })
         }
@@ -37,33 +37,33 @@ export const schemaRules = {
           })
         if (parameter.in === 'path' && parameter.required !== true)
           ctx.report({
-            message: 'a path parameter is `required: true`',
+            message: 'a path parameter must be `required: true`',
             location: ctx.location.child('name'),
           })
         if (parameter.in === 'path' && !/^[a-z][a-z0-9_]*$/.test(parameter.name)) {
           ctx.report({
-            message: `path parameter \`${parameter.name}\` must be snake_case: the router matches no other`,
+            message: `path parameter \`${parameter.name}\` must be snake_case, as the router requires`,
             location: ctx.location.child('name'),
           })
         }
       },
     },
   }),
-  /** An open object lets unknown fields in, and columns out. */
+  /** An open object would accept unknown fields and could leak columns. */
   'object-is-closed': () => ({
     Schema: {
       enter(schema: any, ctx: any) {
         if (schema.properties === undefined) return
         if (schema.additionalProperties === undefined && schema.unevaluatedProperties === undefined) {
           ctx.report({
-            message: 'an object with properties says `additionalProperties: false`',
+            message: 'an object with properties must have `additionalProperties: false`',
             location: ctx.location.key(),
           })
         }
         for (const name of schema.required ?? []) {
           if (schema.properties[name] === undefined) {
             ctx.report({
-              message: `\`required\` names \`${name}\`, which is no property`,
+              message: `\`required\` lists \`${name}\`, which is not a property`,
               location: ctx.location.child('required'),
             })
           }
@@ -76,14 +76,14 @@ export const schemaRules = {
       enter(schema: any, ctx: any) {
         if (schema.format !== undefined && !formats.has(schema.format)) {
           ctx.report({
-            message: `unknown format \`${schema.format}\`; infra/validation/formats.ts has this project's own`,
+            message: `unknown format \`${schema.format}\`; infra/validation/formats.ts adds formats`,
             location: ctx.location.child('format'),
           })
         }
       },
     },
   }),
-  /** The linter looks at no keyword that stands beside a reference, takes a choice of nothing, and numbers that JSON cannot write. */
+  /** Redocly does not check keywords beside a $ref, empty enums, or numbers that JSON does not have. */
   'known-keyword': () => ({
     Schema: {
       enter(schema: any, ctx: any) {
@@ -95,7 +95,7 @@ export const schemaRules = {
             })
           if (typeof value === 'number' && !Number.isFinite(value))
             ctx.report({
-              message: `\`${keyword}\` is no number of JSON`,
+              message: `\`${keyword}\` must be a finite number`,
               location: ctx.location.child(keyword).key(),
             })
         }
@@ -116,8 +116,8 @@ export const schemaRules = {
         if (says === undefined) return
         const report = (message: string) => ctx.report({ message, location: ctx.location.child(patternSays) })
         if (typeof says !== 'string' || says.trim() === '')
-          report(`\`${patternSays}\` is text that follows "must be"`)
-        if (schema.pattern === undefined) report(`\`${patternSays}\` stands beside a \`pattern\``)
+          report(`\`${patternSays}\` must be text that completes "must be"`)
+        if (schema.pattern === undefined) report(`\`${patternSays}\` requires a \`pattern\``)
       },
     },
   }),

@@ -1,4 +1,5 @@
-// Whether what a schema says fits together: limits that nothing can keep, defaults that it refuses itself, choices that are none.
+// Rules for contradictions in a schema: impossible limits, invalid defaults, duplicate values, endless
+// nesting.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { plain } from '../schemas.ts'
 import type { Context } from './visit.ts'
@@ -17,11 +18,11 @@ const schema = (check: (schema: any, ctx: Context) => void) => () => ({ Schema: 
 
 export const valueRules = {
   'limits-in-order': schema((schema, ctx) => {
-    for (const [least, most] of limits) {
-      if (schema[least] > schema[most])
+    for (const [min, max] of limits) {
+      if (schema[min] > schema[max])
         ctx.report({
-          message: `nothing has a \`${least}\` of ${schema[least]} and a \`${most}\` of ${schema[most]}`,
-          location: ctx.location.child(least),
+          message: `\`${min}\` ${schema[min]} is greater than \`${max}\` ${schema[max]}`,
+          location: ctx.location.child(min),
         })
     }
   }),
@@ -37,54 +38,56 @@ export const valueRules = {
       })
     }
     if (Array.isArray(schema.enum) && schema.const !== undefined && !schema.enum.includes(schema.const))
-      ctx.report({ message: '`const` is none of `enum`', location: ctx.location.child('const') })
+      ctx.report({ message: '`const` is not in `enum`', location: ctx.location.child('const') })
   }),
-  /** A default is filled in unseen by whoever sends nothing. */
+  /** The server fills in defaults after validation, so nothing else would detect an invalid one. */
   'default-fits': schema((schema, ctx) => {
     if (schema.default === undefined || JSON.stringify(schema).includes('"$ref"')) return
     let check
     try {
       check = ajv.compile(plain(schema, () => ''))
     } catch {
-      // What does not compile is another rule's to report.
+      // Another rule reports schemas that do not compile.
       return
     }
     if (!check(schema.default))
       ctx.report({
-        message: `the default ${JSON.stringify(schema.default)} breaks its own schema: it ${ajv.errorsText(check.errors, { dataVar: '' })}`,
+        message:
+          `the default ${JSON.stringify(schema.default)} is invalid: ` +
+          `it${ajv.errorsText(check.errors, { dataVar: '' })}`,
         location: ctx.location.child('default'),
       })
   }),
   'array-has-items': schema((schema, ctx) => {
     const types = [schema.type].flat()
     if (types.includes('array') && schema.items === undefined && schema.prefixItems === undefined)
-      ctx.report({ message: 'an array says in `items` of what', location: ctx.location.child('type') })
+      ctx.report({ message: 'an array must have `items`', location: ctx.location.child('type') })
   }),
-  /** An object that has to hold itself, or a reference that leads to itself, is never complete. */
+  /** No finite value matches an object that requires itself. */
   'schema-ends': () => ({
     Schema: {
       enter(schema: any, ctx: any) {
         const at = ctx.location
-        const way: string[] = []
+        const cycle: string[] = []
         const leadsBack = (node: any, location: any): boolean => {
-          for (const [name, child, place] of demanded(node, location)) {
+          for (const [name, child, place] of requiredSchemas(node, location)) {
             const { node: next, location: there } =
               child.$ref === undefined
                 ? { node: child, location: place }
                 : ctx.resolve(child, location.source.absoluteRef)
             if (next === undefined || there === undefined) continue
-            if (next === schema) return way.push(name) > 0
+            if (next === schema) return cycle.push(name) > 0
             const key = there.absolutePointer
             if (seen.has(key)) continue
             seen.add(key)
-            if (leadsBack(next, there)) return way.push(name) > 0
+            if (leadsBack(next, there)) return cycle.push(name) > 0
           }
           return false
         }
         const seen = new Set<string>()
         if (leadsBack(schema, at))
           ctx.report({
-            message: `the schema has to hold itself, without end: ${way.toReversed().join(', ')}`,
+            message: `the schema requires itself, so no value can match: ${cycle.toReversed().join(', ')}`,
             location: at.key(),
           })
       },
@@ -92,8 +95,8 @@ export const valueRules = {
   }),
 }
 
-/** What must be there for a value of the schema to be: what it refers to, and its required properties. */
-function demanded(node: any, location: any): Array<[name: string, schema: any, location: any]> {
+/** The schemas that every value must match as well: the target of `$ref` and the required properties. */
+function requiredSchemas(node: any, location: any): Array<[name: string, schema: any, location: any]> {
   const own: Array<[string, any, any]> =
     node.$ref === undefined
       ? []

@@ -1,11 +1,11 @@
-// How a rule sees the spec: every operation with its path, its method and the root document, references followed.
+// Visits every operation of the spec for the rules, with its path, its method and the root document.
 import { methods } from '../methods.ts'
 
 export interface Context {
   report(problem: { message: string; location?: any }): void
   location: any
   key: string | number
-  /** The linter's name for what stands here, such as `Schema`. */
+  /** Redocly's name for the node type, such as `Schema`. */
   type: { name: string }
   resolve(node: any): { node: any }
 }

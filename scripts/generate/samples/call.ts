@@ -1,23 +1,22 @@
-// An example request of an operation with all that a language has to know to send it.
+// The example request of an operation with everything that a code sample needs.
 import { requestOf, type RequestExample } from '../examples.ts'
 import type { Operation } from '../model.ts'
 
 type Json = any
 
-/** An example request with what a language has to know of its operation. */
 export interface Call extends RequestExample {
   operation: Operation
   /** The path with its example parameters, and the query. */
   address: string
-  /** How the body goes over the wire. */
+  /** The encoding of the request body. */
   sends: 'nothing' | 'json' | 'form' | 'fields' | 'bytes'
-  /** How the answer comes. */
+  /** The kind of response body. */
   receives: 'nothing' | 'json' | 'text' | 'bytes' | 'events'
-  /** Whether a browser, or whatever calls it, may be sent on. */
+  /** Whether the response may be a redirect. */
   redirects: boolean
-  /** Whether the client reads on by itself, from page to page. */
+  /** Whether the client has `all()`, which reads all pages. */
   list: boolean
-  /** The name of the file that is sent, or kept. */
+  /** The name of the uploaded or downloaded file. */
   file: string
 }
 
@@ -69,7 +68,7 @@ export function callOf(document: Json, operation: Operation): Call {
   }
 }
 
-/** The fields of a form beside its file, as they are sent: what is JSON as text, a list as many fields. */
+/** The fields of a form without its file. JSON is encoded as text, a list as repeated fields. */
 export function fieldsOf({ body, operation }: Call): Array<[name: string, value: string]> {
   const { file, json } = operation.body!.form!
   return Object.entries<Json>(body!.value)

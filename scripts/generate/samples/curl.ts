@@ -1,4 +1,4 @@
-// An operation called from a shell. PLATFORM_URL is where the server is, PLATFORM_API_KEY a key.
+// Samples for curl. They read the base URL from PLATFORM_URL and the key from PLATFORM_API_KEY.
 import { fieldsOf, type Call } from './call.ts'
 
 export function curl(call: Call): string {
@@ -28,13 +28,13 @@ export function curl(call: Call): string {
   return `curl ${[`"$PLATFORM_URL${address}"`, ...options].join(' \\\n  ')}`
 }
 
-/** In one line, unless that is long. */
+/** On one line, unless it is long. */
 function json(value: unknown): string {
   const line = JSON.stringify(value)
   return line.length <= 80 ? line : JSON.stringify(value, null, 2)
 }
 
-/** As one word of the shell. */
+/** Quoted for the shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-// An operation called from Python with requests (https://requests.readthedocs.io), which streams what is long and closes what it opened.
+// Samples for Python with requests (https://requests.readthedocs.io).
 import { fieldsOf, type Call } from './call.ts'
 
 type Json = any
@@ -14,20 +14,11 @@ export function python(call: Call): string {
   }
   const streams = receives === 'events' || receives === 'bytes'
   const rows = [
-    `os.environ['PLATFORM_URL'] + ${escapeLike(address)},`,
-    ...(Object.keys(sent).length === 0
-      ? []
-      : [
-          `headers={${Object.entries(sent)
-            .map(
-              ([name, value]) =>
-                `${escapeLike(name)}: ${name === 'Authorization' ? "'Bearer ' + os.environ['PLATFORM_API_KEY']" : escapeLike(String(value))}`,
-            )
-            .join(', ')}},`,
-        ]),
-    ...(sends === 'json' ? [`json=${escapeLike(body!.value, indent)},`] : []),
-    ...(sends === 'fields' ? [`data=${escapeLike(body!.value, indent)},`] : []),
-    ...(sends === 'form' ? [...dataOf(call), `files={${escapeLike(operation.body!.form!.file)}: file},`] : []),
+    `os.environ['PLATFORM_URL'] + ${literal(address)},`,
+    ...(Object.keys(sent).length === 0 ? [] : [`headers={${headersOf(sent)}},`]),
+    ...(sends === 'json' ? [`json=${literal(body!.value, indent)},`] : []),
+    ...(sends === 'fields' ? [`data=${literal(body!.value, indent)},`] : []),
+    ...(sends === 'form' ? [...dataOf(call), `files={${literal(operation.body!.form!.file)}: file},`] : []),
     ...(sends === 'bytes' ? ['data=file,'] : []),
     ...(sends === 'fields' || operation.responses.every(({ status }) => status >= 300)
       ? ['allow_redirects=False,']
@@ -41,16 +32,23 @@ export function python(call: Call): string {
     : [`response = ${request}`, ...readOf(call)]
   const opened =
     sends === 'form' || sends === 'bytes'
-      ? [`with open(${escapeLike(file)}, 'rb') as file:`, ...within(lines, indent)]
+      ? [`with open(${literal(file)}, 'rb') as file:`, ...within(lines, indent)]
       : lines
   return ['import os', 'import requests', '', ...opened].join('\n')
+}
+
+function headersOf(sent: Record<string, string | number>): string {
+  const bearer = "'Bearer ' + os.environ['PLATFORM_API_KEY']"
+  return Object.entries(sent)
+    .map(([name, value]) => `${literal(name)}: ${name === 'Authorization' ? bearer : literal(String(value))}`)
+    .join(', ')
 }
 
 function dataOf(call: Call): string[] {
   const fields = fieldsOf(call)
   return fields.length === 0
     ? []
-    : [`data=[${fields.map(([name, value]) => `(${escapeLike(name)}, ${escapeLike(value)})`).join(', ')}],`]
+    : [`data=[${fields.map(([name, value]) => `(${literal(name)}, ${literal(value)})`).join(', ')}],`]
 }
 
 function readOf({ receives, file }: Call): string[] {
@@ -62,7 +60,7 @@ function readOf({ receives, file }: Call): string[] {
   if (receives === 'bytes')
     return [
       first,
-      `with open(${escapeLike(file)}, 'wb') as kept:`,
+      `with open(${literal(file)}, 'wb') as kept:`,
       `${indent}for chunk in response.iter_content(65536):`,
       `${indent}${indent}kept.write(chunk)`,
     ]
@@ -73,16 +71,16 @@ function within(lines: string[], by: string): string[] {
   return lines.flatMap((line) => line.split('\n')).map((line) => (line === '' ? '' : by + line))
 }
 
-/** The value as Python writes it, over several lines where it is long. */
-function escapeLike(value: Json, by = ''): string {
+/** The value as a Python literal, on several lines if it is long. */
+function literal(value: Json, by = ''): string {
   if (value === null) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (typeof value === 'string')
     return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
   if (typeof value !== 'object') return String(value)
   const parts = Array.isArray(value)
-    ? value.map((item) => escapeLike(item))
-    : Object.entries(value).map(([name, item]) => `${escapeLike(name)}: ${escapeLike(item)}`)
+    ? value.map((item) => literal(item))
+    : Object.entries(value).map(([name, item]) => `${literal(name)}: ${literal(item)}`)
   const [open, close] = Array.isArray(value) ? '[]' : '{}'
   const short = open + parts.join(', ') + close
   return short.length <= 80

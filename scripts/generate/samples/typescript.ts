@@ -1,4 +1,4 @@
-// An operation called by the project's own typed client.
+// Samples for the TypeScript client.
 import type { Call } from './call.ts'
 
 type Json = any
@@ -20,24 +20,27 @@ export function typescript(call: Call, client: string): string {
       : short.length <= 90 && !short.includes('\n')
         ? short
         : `{\n${parts.map((part) => `  ${part.replaceAll('\n', '\n  ')}`).join(',\n')}\n}`
-  const asked = `client.${operation.id}${list ? '.all' : ''}(${input})`
+  const apiKey = operation.scopes === null ? '' : ', apiKey: process.env.PLATFORM_API_KEY!'
+  const expression = `client.${operation.id}${list ? '.all' : ''}(${input})`
   return [
     ...(withFile ? ["import { openAsBlob } from 'node:fs'"] : []),
     ...(receives === 'bytes' ? ["import { writeFile } from 'node:fs/promises'"] : []),
     `import { createPlatformClient } from '${client}'`,
     '',
-    `const client = createPlatformClient({ baseUrl: process.env.PLATFORM_URL!${operation.scopes === null ? '' : ', apiKey: process.env.PLATFORM_API_KEY!'} })`,
-    ...(list ? [`for await (const item of ${asked}) console.log(item)`] : readOf(receives, asked, file)),
+    `const client = createPlatformClient({ baseUrl: process.env.PLATFORM_URL!${apiKey} })`,
+    ...(list
+      ? [`for await (const item of ${expression}) console.log(item)`]
+      : readOf(receives, expression, file)),
   ].join('\n')
 }
 
-function readOf(receives: Call['receives'], asked: string, file: string): string[] {
+function readOf(receives: Call['receives'], expression: string, file: string): string[] {
   if (receives === 'events')
-    return [`for await (const { event, data } of ${asked}) {`, '  console.log(event, data)', '}']
+    return [`for await (const { event, data } of ${expression}) {`, '  console.log(event, data)', '}']
   if (receives === 'bytes')
-    return [`const response = await ${asked}`, `await writeFile('${file}', response.body!)`]
-  if (receives === 'nothing') return [`await ${asked}`]
-  return [`console.log(await ${asked})`]
+    return [`const response = await ${expression}`, `await writeFile('${file}', response.body!)`]
+  if (receives === 'nothing') return [`await ${expression}`]
+  return [`console.log(await ${expression})`]
 }
 
 function fileBody({ sends, operation, body, file }: Call): string {
@@ -48,7 +51,7 @@ function fileBody({ sends, operation, body, file }: Call): string {
   return `{ ${[...inner, `${key(operation.body!.form!.file)}: ${opened}`].join(', ')} }`
 }
 
-/** The value as TypeScript writes it, over several lines where it is long. */
+/** The value as a TypeScript literal, on several lines if it is long. */
 function literal(value: Json): string {
   if (typeof value === 'string')
     return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`

@@ -1,26 +1,23 @@
-// One property of a schema and the column behind it: in what they disagree.
+// Compares one property of a schema with its column.
 import type { Check, Column, Database, Place } from './database.ts'
 
 type Json = any
 
-export interface Disagreement {
-  says: string
-  /** Where it is not the column itself that says otherwise. */
+export interface Mismatch {
+  message: string
+  /** The place of an enum or a CHECK constraint; else the column's place applies. */
   place?: Place
-  /** Whether a reason in words lets it be. */
-  excusable: boolean
 }
 
-/** @param use whether clients send it, and whether they get it. */
-export function disagreements(
-  schema: Json,
-  column: Column,
-  database: Database,
-  use: { asked: boolean; answered: boolean },
-): Disagreement[] {
+interface Use {
+  inRequests: boolean
+  inResponses: boolean
+}
+
+export function compareColumn(schema: Json, column: Column, database: Database, use: Use): Mismatch[] {
   const { nullable, value } = unwrapped(schema)
   const typed = wrongType(value, column, database)
-  if (typed !== null) return [{ says: typed, excusable: true }]
+  if (typed !== null) return [{ message: typed }]
   return [
     ...nullability(nullable, column, use),
     ...values(value, column, database, use),
@@ -29,7 +26,7 @@ export function disagreements(
   ]
 }
 
-/** Without the null that it may be. */
+/** The schema without null. */
 function unwrapped(schema: Json): { nullable: boolean; value: Json } {
   const alternatives = (schema.anyOf ?? schema.oneOf ?? []).filter((each: Json) => each.type !== 'null')
   if (alternatives.length === 1 && schema.type === undefined)
@@ -39,8 +36,8 @@ function unwrapped(schema: Json): { nullable: boolean; value: Json } {
   return { nullable: types.includes('null'), value: { ...schema, type: rest.length === 1 ? rest[0] : rest } }
 }
 
-/** The types of the wire that a column of Prisma's type can be. */
-const wire: Record<string, string[]> = {
+/** The JSON types that a column of a Prisma type can have. */
+const jsonTypes: Record<string, string[]> = {
   String: ['string'],
   Boolean: ['boolean'],
   Int: ['integer'],
@@ -54,126 +51,105 @@ const wire: Record<string, string[]> = {
 
 function wrongType(
   { type, format, items, $ref }: Json,
-  { type: kept, list, native }: Column,
+  { type: columnType, list, native }: Column,
   { enums }: Database,
 ): string | null {
-  // Of what is only a reference among alternatives nothing is known here but that it is there.
+  // The type of a reference among alternatives is not known here.
   if ($ref !== undefined || type === undefined) return null
-  const named = `${kept}${list ? '[]' : ''}`
-  if (list !== (type === 'array') && kept !== 'Json') return `is ${type}, the column ${named}`
-  if (list)
-    return wire[enums.has(kept) ? 'String' : kept]?.includes(items?.type ?? wire[kept]?.[0]) === false
-      ? `is a list of ${items.type}, the column ${named}`
+  const named = `${columnType}${list ? '[]' : ''}`
+  const mismatch = `is ${type}, the column is ${named}`
+  if (list !== (type === 'array') && columnType !== 'Json') return mismatch
+  if (list) {
+    const allowed = jsonTypes[enums.has(columnType) ? 'String' : columnType]
+    return allowed?.includes(items?.type ?? jsonTypes[columnType]?.[0]) === false
+      ? `is a list of ${items.type}, the column is ${named}`
       : null
-  if (enums.has(kept)) return type === 'string' ? null : `is ${type}, the column ${named}`
-  if (wire[kept]?.includes(type) !== true) return `is ${type}, the column ${named}`
+  }
+  if (enums.has(columnType)) return type === 'string' ? null : mismatch
+  if (jsonTypes[columnType]?.includes(type) !== true) return mismatch
   const wanted = native === 'Date' ? 'date' : 'date-time'
-  if (kept === 'DateTime' && format !== wanted)
-    return `has ${format === undefined ? 'no format' : `the format ${format}`}, the column is a ${native === 'Date' ? 'date' : 'time'}: ${wanted}`
-  if (kept !== 'DateTime' && (format === 'date-time' || format === 'date'))
-    return `is a ${format}, the column ${named}`
+  if (columnType === 'DateTime' && format !== wanted)
+    return `has ${format === undefined ? 'no format' : `the format ${format}`}, the column needs ${wanted}`
+  if (columnType !== 'DateTime' && (format === 'date-time' || format === 'date'))
+    return `is a ${format}, the column is ${named}`
   return null
 }
 
-function nullability(
-  nullable: boolean,
-  column: Column,
-  { asked, answered }: { asked: boolean; answered: boolean },
-): Disagreement[] {
-  if (answered && column.nullable && !nullable)
-    return [{ says: 'is never null, the column may be', excusable: true }]
-  if (answered && !column.nullable && nullable)
-    return [{ says: 'may be null, the column never is', excusable: true }]
-  if (asked && !column.nullable && nullable)
-    return [{ says: 'takes null, the column does not', excusable: true }]
+function nullability(nullable: boolean, column: Column, { inRequests, inResponses }: Use): Mismatch[] {
+  if (inResponses && column.nullable && !nullable) return [{ message: 'is not nullable, the column is' }]
+  if (inResponses && !column.nullable && nullable) return [{ message: 'is nullable, the column is not' }]
+  if (inRequests && !column.nullable && nullable) return [{ message: 'accepts null, the column does not' }]
   return []
 }
 
 function values(
-  { enum: said }: Json,
+  { enum: schemaEnum }: Json,
   column: Column,
   { enums }: Database,
-  { answered }: { answered: boolean },
-): Disagreement[] {
+  { inResponses }: Use,
+): Mismatch[] {
   const declared = enums.get(column.type)
   const checked = column.checks.find((check): check is Check & { values: string[] } => 'values' in check)
-  const kept = declared?.values ?? checked?.values
+  const columnValues = declared?.values ?? checked?.values
   const place = declared ?? checked
-  if (kept === undefined) return []
-  if (said === undefined)
-    return [{ says: `is any text, the column one of ${kept.join(', ')}`, place, excusable: true }]
-  const told: string[] = said.filter((value: Json) => value !== null)
-  const unknown = told.filter((value) => !kept.includes(value))
-  const missing = answered ? kept.filter((value) => !told.includes(value)) : []
+  if (columnValues === undefined) return []
+  if (schemaEnum === undefined)
+    return [{ message: `allows any text, the column only ${columnValues.join(', ')}`, place }]
+  const schemaValues: string[] = schemaEnum.filter((value: Json) => value !== null)
+  const unknown = schemaValues.filter((value) => !columnValues.includes(value))
+  const missing = inResponses ? columnValues.filter((value) => !schemaValues.includes(value)) : []
   return [
-    ...(unknown.length > 0
-      ? [{ says: `may be ${unknown.join(', ')}, the column never`, place, excusable: true }]
-      : []),
+    ...(unknown.length > 0 ? [{ message: `allows ${unknown.join(', ')}, the column does not`, place }] : []),
     ...(missing.length > 0
-      ? [{ says: `is never ${missing.join(', ')}, the column may be`, place, excusable: true }]
+      ? [{ message: `does not allow ${missing.join(', ')}, the column does`, place }]
       : []),
   ]
 }
 
-function lengths(
-  { maxLength, type }: Json,
-  column: Column,
-  { asked, answered }: { asked: boolean; answered: boolean },
-): Disagreement[] {
-  const checked = column.checks.find((check): check is Check & { longest: number } => 'longest' in check)
-  const most = checked?.longest ?? Number(/^(?:VarChar|Char)\((\d+)\)$/.exec(column.native ?? '')?.[1] ?? NaN)
-  if (Number.isNaN(most) || type !== 'string') return []
-  if (asked && (maxLength ?? Infinity) > most)
-    return [
-      {
-        says: `takes ${maxLength === undefined ? 'a text of any length' : `${maxLength} characters`}, the column ${most}`,
-        place: checked,
-        excusable: true,
-      },
-    ]
-  if (answered && maxLength !== undefined && maxLength < most)
-    return [
-      { says: `has ${maxLength} characters at most, the column ${most}`, place: checked, excusable: true },
-    ]
-  return []
+function lengths({ maxLength, type }: Json, column: Column, { inRequests, inResponses }: Use): Mismatch[] {
+  const checked = column.checks.find((check): check is Check & { maxLength: number } => 'maxLength' in check)
+  const native = Number(/^(?:VarChar|Char)\((\d+)\)$/.exec(column.native ?? '')?.[1] ?? NaN)
+  const columnLength = checked?.maxLength ?? native
+  if (Number.isNaN(columnLength) || type !== 'string') return []
+  const tooLong = inRequests && (maxLength ?? Infinity) > columnLength
+  const tooShort = inResponses && maxLength !== undefined && maxLength < columnLength
+  if (!tooLong && !tooShort) return []
+  return [
+    {
+      message:
+        `has ${maxLength === undefined ? 'no maxLength' : `maxLength ${maxLength}`}, ` +
+        `the column ${columnLength}`,
+      place: checked,
+    },
+  ]
 }
 
-const widths: Record<string, [least: number, most: number]> = {
+const columnRanges: Record<string, [min: number, max: number]> = {
   Int: [-(2 ** 31), 2 ** 31 - 1],
   SmallInt: [-(2 ** 15), 2 ** 15 - 1],
-  // What JSON numbers hold exactly.
+  // The integers that a JSON number represents exactly.
   BigInt: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
 }
 
 function ranges(
   { type, minimum = -Infinity, maximum = Infinity }: Json,
   column: Column,
-  { asked }: { asked: boolean },
-): Disagreement[] {
-  if (!asked || type !== 'integer') return []
-  const [narrowest, widest] = widths[column.native ?? ''] ?? widths[column.type] ?? [-Infinity, Infinity]
-  const least = column.checks.find((check): check is Check & { least: number } => 'least' in check)
-  const most = column.checks.find((check): check is Check & { most: number } => 'most' in check)
-  const lowest = least?.least ?? narrowest
-  const highest = most?.most ?? widest
+  { inRequests }: Use,
+): Mismatch[] {
+  if (!inRequests || type !== 'integer') return []
+  const range = columnRanges[column.native ?? ''] ?? columnRanges[column.type] ?? [-Infinity, Infinity]
+  const minCheck = column.checks.find((check): check is Check & { min: number } => 'min' in check)
+  const maxCheck = column.checks.find((check): check is Check & { max: number } => 'max' in check)
+  const columnMin = minCheck?.min ?? range[0]
+  const columnMax = maxCheck?.max ?? range[1]
+  const described = (keyword: string, value: number): string =>
+    Number.isFinite(value) ? `${keyword} ${value}` : `no ${keyword}`
   return [
-    ...(minimum < lowest
-      ? [
-          {
-            says: `takes ${minimum === -Infinity ? 'any small number' : minimum}, the column ${lowest} at least`,
-            place: least,
-            excusable: true,
-          },
-        ]
+    ...(minimum < columnMin
+      ? [{ message: `has ${described('minimum', minimum)}, the column ${columnMin}`, place: minCheck }]
       : []),
-    ...(maximum > highest
-      ? [
-          {
-            says: `takes ${maximum === Infinity ? 'any large number' : maximum}, the column ${highest} at most`,
-            place: most,
-            excusable: true,
-          },
-        ]
+    ...(maximum > columnMax
+      ? [{ message: `has ${described('maximum', maximum)}, the column ${columnMax}`, place: maxCheck }]
       : []),
   ]
 }

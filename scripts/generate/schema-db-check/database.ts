@@ -1,28 +1,28 @@
-// What the database keeps, read from the text of schema.prisma and of the migrations, because what matters here is where it
-// stands: Prisma itself checks the grammar, and the migrations hold what Prisma cannot say.
+// Reads models, columns and CHECK constraints from the text of schema.prisma and the migrations, with the
+// line of each for error messages. Prisma itself validates the syntax.
 export interface Place {
   file: string
   line: number
 }
 
 export interface Column extends Place {
-  /** As Prisma calls it, and as the table does. */
+  /** The name in Prisma. */
   field: string
+  /** The name in the table. */
   name: string
-  /** Prisma's, or the name of an enum. */
+  /** A Prisma type or the name of an enum. */
   type: string
   list: boolean
   nullable: boolean
-  /** The type of PostgreSQL where the schema says it, such as `VarChar(200)`. */
+  /** The native type attribute, such as `VarChar(200)`. */
   native: string | null
-  /** Why it must not be answered. */
+  /** The reason why the column must not be returned, or null. */
   secret: string | null
-  /** What CHECK constraints let it be. */
+  /** From CHECK constraints. */
   checks: Check[]
 }
 
-export type Check = Place &
-  ({ values: string[] } | { longest: number } | { least: number } | { most: number })
+export type Check = Place & ({ values: string[] } | { maxLength: number } | { min: number } | { max: number })
 
 export interface Model extends Place {
   name: string
@@ -39,7 +39,9 @@ export interface Database {
   enums: Map<string, Enum>
 }
 
-/** The texts of the files that say what is kept, by their names from the project's folder. */
+/**
+ * The texts of the files that define the database. `omitted` is the module that configures Prisma's `omit`.
+ */
 export interface Sources {
   schema: string
   migrations: Array<{ file: string; text: string }>
@@ -53,21 +55,20 @@ export function readDatabase({ schema, migrations, omitted }: Sources): Database
   const enums = new Map<string, Enum>()
   let model: Model | null = null
   let values: Enum | null = null
-  let said = ''
+  let comment = ''
   for (const [i, text] of schema.split('\n').entries()) {
     const place = { file: schemaFile, line: i + 1 }
     const line = text.trim()
-    const begun = /^(model|enum) (\w+) \{/.exec(line)
-    if (begun?.[1] === 'model')
-      models.set(begun[2], (model = { ...place, name: begun[2], table: begun[2], columns: [] }))
-    else if (begun?.[1] === 'enum') enums.set(begun[2], (values = { ...place, values: [] }))
+    const [, kind, name] = /^(model|enum) (\w+) \{/.exec(line) ?? []
+    if (kind === 'model') models.set(name, (model = { ...place, name, table: name, columns: [] }))
+    else if (kind === 'enum') enums.set(name, (values = { ...place, values: [] }))
     else if (line === '}') model = values = null
-    else if (line.startsWith('///')) said += line
+    else if (line.startsWith('///')) comment += line
     else if (model !== null && line.startsWith('@@map')) model.table = quoted(line)
-    else if (model !== null && /^\w/.test(line)) model.columns.push({ ...place, ...columnOf(line, said) })
+    else if (model !== null && /^\w/.test(line)) model.columns.push({ ...place, ...columnOf(line, comment) })
     else if (values !== null && /^\w/.test(line))
       values.values.push(/@map\("([^"]+)"\)/.exec(line)?.[1] ?? line.split(/\s/)[0])
-    if (!line.startsWith('///')) said = ''
+    if (!line.startsWith('///')) comment = ''
   }
   for (const { columns } of models.values())
     columns.splice(0, Infinity, ...columns.filter(({ type }) => !models.has(type)))
@@ -76,12 +77,12 @@ export function readDatabase({ schema, migrations, omitted }: Sources): Database
   return { models, enums }
 }
 
-function columnOf(line: string, said: string): Omit<Column, 'file' | 'line'> {
+function columnOf(line: string, comment: string): Omit<Column, 'file' | 'line'> {
   const [, field, type, list, optional, rest] = /^(\w+)\s+(\w+)(\[\])?(\?)?(.*)$/.exec(line)!
   const secret =
     type === 'Bytes'
-      ? 'bytes of the database are of no use outside: a digest, or a secret'
-      : /@internal\b/.test(said)
+      ? 'a Bytes column holds a digest or a secret'
+      : /@internal\b/.test(comment)
         ? 'it is marked @internal'
         : null
   return {
@@ -96,14 +97,14 @@ function columnOf(line: string, said: string): Omit<Column, 'file' | 'line'> {
   }
 }
 
-/** What the Prisma client leaves out of rows unless it is asked, as `const omit = { model: { field: true } }`. */
+/** Marks the fields that the Prisma client omits: `const omit = { model: { field: true } }`. */
 function addOmitted(models: Map<string, Model>, text: string): void {
   const omit = /^const omit = \{(.*)\} as const$/m.exec(text)?.[1] ?? ''
   for (const [, name, fields] of omit.matchAll(/(\w+): \{([^}]*)\}/g)) {
     const columns = models.get(name.charAt(0).toUpperCase() + name.slice(1))?.columns ?? []
     for (const [, field] of fields.matchAll(/(\w+): true/g)) {
       const column = columns.find((each) => each.field === field)
-      if (column !== undefined) column.secret = 'infra/database/database.ts leaves it out of every row'
+      if (column !== undefined) column.secret = 'infra/database/database.ts omits it from every row'
     }
   }
 }
@@ -122,14 +123,16 @@ function addChecks(models: Model[], migrations: Sources['migrations']): void {
   }
 }
 
-type Said =
+type ColumnCheck =
   | { column: string; values: string[] }
-  | { column: string; longest: number }
-  | { column: string; least: number }
-  | { column: string; most: number }
+  | { column: string; maxLength: number }
+  | { column: string; min: number }
+  | { column: string; max: number }
 
-/** What an expression says of one column, as far as it is a list of values, a length or a bound; NULL passes a CHECK anyway. */
-function checksIn(expression: string): Said[] {
+/**
+ * The value lists, lengths and bounds of single columns in a CHECK expression. NULL always passes a CHECK.
+ */
+function checksIn(expression: string): ColumnCheck[] {
   const inner = unwrapped(expression.replace(/^"\w+" IS NULL OR /, ''))
   const parts = split(inner.replace(/("\w+") BETWEEN (\d+) AND (\d+)/g, '$1 >= $2 AND $1 <= $3'))
   if (parts.length > 1) return parts.flatMap(checksIn)
@@ -138,15 +141,15 @@ function checksIn(expression: string): Said[] {
   if (list !== null)
     return [{ column: list[1], values: [...list[2].matchAll(/'([^']*)'/g)].map(([, value]) => value) }]
   const length = /^(?:char_)?length\("(\w+)"\) <= (\d+)$/.exec(part)
-  if (length !== null) return [{ column: length[1], longest: Number(length[2]) }]
+  if (length !== null) return [{ column: length[1], maxLength: Number(length[2]) }]
   const bound = /^"(\w+)" (>=|>|<=|<) (\d+)$/.exec(part)
   if (bound === null) return []
   const [, column, sign, text] = bound
   const number = Number(text)
   return [
     sign.startsWith('>')
-      ? { column, least: number + Number(sign === '>') }
-      : { column, most: number - Number(sign === '<') },
+      ? { column, min: number + Number(sign === '>') }
+      : { column, max: number - Number(sign === '<') },
   ]
 }
 
@@ -157,7 +160,7 @@ function unwrapped(text: string): string {
     : trimmed
 }
 
-/** What stands in the first parentheses. */
+/** The text inside the first pair of parentheses. */
 function balanced(text: string): string {
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -167,7 +170,7 @@ function balanced(text: string): string {
   return text.slice(1)
 }
 
-/** The parts between ANDs that are in no parentheses. */
+/** Splits at every AND outside parentheses. */
 function split(text: string): string[] {
   const parts: string[] = []
   let depth = 0

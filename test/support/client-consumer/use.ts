@@ -1,4 +1,4 @@
-// What somebody writes who has installed the client: it compiles, with each `@ts-expect-error` on something that must not.
+// Code of a project that uses the client. It must compile; each `@ts-expect-error` marks a required type error.
 import { createPlatformClient, PlatformError, type components } from '@platform-api/client'
 import type { operations } from '@platform-api/client/types'
 
@@ -34,7 +34,7 @@ export async function use(): Promise<void> {
     if (event.event === 'message.delta') console.log(event.data.delta.length)
     else if (event.event === 'message.completed') console.log(event.data.usage.total_tokens)
     else if (event.event === 'error') console.log(event.data.error.code)
-    // @ts-expect-error an event that the stream does not have
+    // @ts-expect-error an unknown event of the stream
     else if (event.event === 'message.gone') console.log(event)
     // @ts-expect-error the data of another event
     if (event.event === 'message.delta') console.log(event.data.usage)
@@ -56,39 +56,39 @@ export async function use(): Promise<void> {
     if (!(error instanceof PlatformError)) throw error
     if (error.code === 'NOT_FOUND')
       console.log(error.status, error.requestId, error.retryAfter, error.details?.errors?.[0].location)
-    // @ts-expect-error a code that the contract does not have
+    // @ts-expect-error an unknown error code
     if (error.code === 'MISSING') console.log(error)
   }
 
-  // @ts-expect-error an operation that there is not
+  // @ts-expect-error an unknown operation
   await client.burnProject()
-  // @ts-expect-error a body that is missing
+  // @ts-expect-error a missing body
   await client.createProject()
-  // @ts-expect-error a field that is missing
+  // @ts-expect-error a missing field
   await client.createProject({ body: {} })
-  // @ts-expect-error a field that there is not
+  // @ts-expect-error an unknown field
   await client.createProject({ body: { name: 'x', colour: 'red' } })
-  // @ts-expect-error a value of another type
+  // @ts-expect-error a value of the wrong type
   await client.createProject({ body: { name: 7 } })
-  // @ts-expect-error a parameter of the path that is missing
+  // @ts-expect-error a missing path parameter
   await client.getProject({})
-  // @ts-expect-error a parameter of the query that there is not
+  // @ts-expect-error an unknown query parameter
   await client.listProjects({ query: { colour: 'red' } })
-  // @ts-expect-error a value that is not in the list
+  // @ts-expect-error a value that is not in the enum
   await client.listProjects({ query: { status: 'burnt' } })
-  // @ts-expect-error a body where there is none
+  // @ts-expect-error a body of an operation without one
   await client.getProfile({ body: {} })
-  // @ts-expect-error a list that is none
+  // @ts-expect-error all() of an operation that is not a list
   client.getProfile.all()
-  // @ts-expect-error a file that is none
+  // @ts-expect-error a file that is not a Blob
   await client.uploadFile({ body: { file: 'x' } })
-  // @ts-expect-error progress of what sends no file
+  // @ts-expect-error onProgress of an operation without an upload
   await client.createProject({ body: { name: 'x' }, onProgress: () => {} })
-  // @ts-expect-error a field of an answer that there is not
+  // @ts-expect-error an unknown field of a response
   console.log((await client.getProfile()).colour)
-  // @ts-expect-error a path that there is not
+  // @ts-expect-error an unknown path
   await client.api.GET('/nothing')
-  // @ts-expect-error where the server is has to be said
+  // @ts-expect-error a missing baseUrl
   createPlatformClient({ apiKey: 'x' })
 }
 
