@@ -13,7 +13,6 @@ import {
 } from '../services/ai/knowledge/documents.ts'
 import { openKnowledgeBase } from '../services/ai/knowledge/knowledge-bases.ts'
 import { conflict, invalidState } from '../infra/errors.ts'
-import { createFile, type CreateFileRequest } from '../services/storage/create-file.ts'
 
 export const aiDocuments = {
   async listDocuments(request, { db }) {

@@ -17,7 +17,11 @@ export const aiSessions = {
   async listSessions({ operation, principal, query }, { db }) {
     return {
       status: 200,
-      body: await listSessions(db, await openWorkspace(db, { operation, principal }, query.project_id), query),
+      body: await listSessions(
+        db,
+        await openWorkspace(db, { operation, principal }, query.project_id),
+        query,
+      ),
     }
   },
 

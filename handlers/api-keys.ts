@@ -1,7 +1,6 @@
 // The caller's own API keys. The secret of a key is in the response that creates it, and nowhere else.
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
-import { statement } from '../infra/database/statements.ts'
 import { pageArgs, pageOf } from '../infra/database/pagination.ts'
 import {
   findOwnApiKey,

@@ -2,7 +2,6 @@
 // one by one.
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireState } from '../services/projects/access.ts'
-import { statement } from '../infra/database/statements.ts'
 import { notFound } from '../infra/errors.ts'
 import {
   changeRole,

@@ -1,7 +1,13 @@
 // Orders: create, list, get and cancel; and their receipts.
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
-import { findAuthorizedOrder, insertOrder, listOrders, priceItems, requireNotSubscriptionOrder } from '../services/payments/orders.ts'
+import {
+  findAuthorizedOrder,
+  insertOrder,
+  listOrders,
+  priceItems,
+  requireNotSubscriptionOrder,
+} from '../services/payments/orders.ts'
 import { createReceipt } from '../services/payments/receipts/receipts.ts'
 import { cancelOrder, lockOrder } from '../services/payments/settle.ts'
 import { openWorkspace } from '../services/projects/workspaces.ts'

@@ -1,11 +1,16 @@
 // Users, as an admin manages them.
 import type { Handlers } from '../services/handler.ts'
-import { statement } from '../infra/database/statements.ts'
 import { notFound } from '../infra/errors.ts'
 import { pageArgs, pageOf, escapeLike } from '../infra/database/pagination.ts'
 import { deleteUser } from '../services/delete-user.ts'
 import { defaultScopes, insertApiKey } from '../services/users/api-keys.ts'
-import { insertUser, lockAdminsAndUser, requireNotLastAdmin, toUser, updateUserRow } from '../services/users/users.ts'
+import {
+  insertUser,
+  lockAdminsAndUser,
+  requireNotLastAdmin,
+  toUser,
+  updateUserRow,
+} from '../services/users/users.ts'
 
 const sortColumns = {
   created_at: 'createdAt',

@@ -13,7 +13,13 @@ import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embed
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { insertUser, toUser } from '../../services/users/users.ts'
-import { allScopes, insertApiKey, defaultScopes, toApiKey, type Scope } from '../../services/users/api-keys.ts'
+import {
+  allScopes,
+  insertApiKey,
+  defaultScopes,
+  toApiKey,
+  type Scope,
+} from '../../services/users/api-keys.ts'
 import { jobQueues } from '../../services/services.ts'
 
 const usage = `npm run admin -- users                                  lists the users

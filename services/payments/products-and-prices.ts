@@ -52,7 +52,8 @@ export async function listProducts(db: Db, query: ProductListQuery): Promise<Pag
   const values: unknown[] = []
   const filters: string[] = []
   if (query.active !== undefined) filters.push(`p.active = $${values.push(query.active)}`)
-  if (query.q !== undefined) filters.push(`lower(p.name) LIKE lower($${values.push(containsPattern(query.q))})`)
+  if (query.q !== undefined)
+    filters.push(`lower(p.name) LIKE lower($${values.push(containsPattern(query.q))})`)
   return await listPage<Product>(
     db,
     {

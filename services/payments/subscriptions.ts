@@ -40,7 +40,9 @@ export const subscriptionColumns = `${columns}, s.project_id, s.owner_id`
 const read = (lock: boolean): string =>
   `SELECT ${columns}, ${accessColumns('s', '$2', { lock })} FROM subscriptions s WHERE s.id = $1`
 const readSubscription = statement<OwnedSubscription & WorkspaceResource>(read(false))
-const lockSubscription = statement<OwnedSubscription & WorkspaceResource>(`${read(true)} FOR NO KEY UPDATE OF s`)
+const lockSubscription = statement<OwnedSubscription & WorkspaceResource>(
+  `${read(true)} FOR NO KEY UPDATE OF s`,
+)
 
 /**
  * Reads the subscription that the request names, if the caller is authorized for the operation. One

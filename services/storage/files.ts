@@ -1,7 +1,7 @@
 // Files: access to them, their rows, and lists of them.
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement, statementOf } from '../../infra/database/statements.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { notFound, invalidField } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'

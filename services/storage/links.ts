@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement, statementOf } from '../../infra/database/statements.ts'
+import { statement } from '../../infra/database/statements.ts'
 import { notFound } from '../../infra/errors.ts'
 import { listPage, type Page } from '../../infra/database/pagination.ts'
 import { fileColumns, notExpired, type StoredFile } from './files.ts'

@@ -2,8 +2,6 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { requireUnrestrictedKey } from '../projects/resource-access.ts'
-import { quotaExceeded } from '../../infra/errors.ts'
 
 export interface Usage {
   files: number

@@ -8,7 +8,6 @@ import { statement } from '../../infra/database/statements.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { keyPrefix } from '../../infra/api-key-format.ts'
 
 export type User = components['schemas']['User']
 

@@ -186,7 +186,8 @@ export function createWebhookWorker(options: WebhookWorkerOptions): BackgroundWo
           source: { owner: delivery.owner, group: delivery.endpoint_id },
         })
       else moved.push({ job, delivery, lane })
-      if (delivery !== undefined && lane === 'slow') slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
+      if (delivery !== undefined && lane === 'slow')
+        slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
     }
     if (moved.length > 0) started.push({ done: moveJobs(moved), source: null })
     return started

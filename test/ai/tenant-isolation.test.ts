@@ -225,8 +225,13 @@ t.test('retention deletes unstored messages and the chats of deleted users', asy
   const silent = await client.post('/ai/chat', { message: 'Half of this' })
   const old = new Date(Date.now() - 25 * 3_600_000)
   await prisma.message.updateMany({ data: { createdAt: old } })
-  await prisma.message.update({ where: { id: silent.body.id }, data: { status: 'in_progress', heartbeatAt: old } })
-  await runRetention(server.services.database, { tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)] })
+  await prisma.message.update({
+    where: { id: silent.body.id },
+    data: { status: 'in_progress', heartbeatAt: old },
+  })
+  await runRetention(server.services.database, {
+    tasks: [...chatRetentionTasks(), ...staleAnswerTasks(server.services)],
+  })
   t.equal((await client.get(`/ai/messages/${unstored.body.id}`)).status, 404)
   t.equal((await client.get(`/ai/messages/${kept.body.id}`)).status, 200)
   t.equal((await client.get(`/ai/messages/${silent.body.id}`)).body.status, 'failed')

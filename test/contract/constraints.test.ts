@@ -15,7 +15,13 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import replies from '../../generated/replies.js'
 import type { Reply } from '../support/client.ts'
 import { served, requestFor } from '../support/operation-fixtures.ts'
-import { createChecks, type Rule, createCaseBuilder, isStructural, problemsOf } from '../support/constraint-negatives.ts'
+import {
+  createChecks,
+  type Rule,
+  createCaseBuilder,
+  isStructural,
+  problemsOf,
+} from '../support/constraint-negatives.ts'
 import { createSender, valueOfPart } from '../support/constraint-requests.ts'
 import { requestRoots, sitesOf, type SchemaRoot } from '../support/constraint-sites.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'

@@ -9,7 +9,19 @@ import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { stripeEnv, unconfiguredOperations } from '../support/operation-fixtures-payments.ts'
-import { fixtures, operationIds, pathOf, send, requestFor, sharedDataOf, encodedBody, operationInfos, toUnknownId, unrelatedScope, successStatus } from '../support/operation-fixtures.ts'
+import {
+  fixtures,
+  operationIds,
+  pathOf,
+  send,
+  requestFor,
+  sharedDataOf,
+  encodedBody,
+  operationInfos,
+  toUnknownId,
+  unrelatedScope,
+  successStatus,
+} from '../support/operation-fixtures.ts'
 import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
 import { type Reply, assertMatchesSpec, coveredResponses } from '../support/client.ts'
 import { codesByStatus, uncoveredResponses } from '../support/contract-statuses.ts'

@@ -2,7 +2,13 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { allScopes, type Scope } from '../../services/users/api-keys.ts'
-import { send, requestFor, operationInfos, unrelatedScope, successStatus } from '../support/operation-fixtures.ts'
+import {
+  send,
+  requestFor,
+  operationInfos,
+  unrelatedScope,
+  successStatus,
+} from '../support/operation-fixtures.ts'
 import { createDump, createApiKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 

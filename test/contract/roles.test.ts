@@ -1,7 +1,14 @@
 // Roles: each operation allows exactly the project roles and states in its x-project-access.
 import t from 'tap'
 import { ranks } from '../../services/projects/access.ts'
-import { fixtures, projectOf, send, requestFor, operationInfos, successStatus } from '../support/operation-fixtures.ts'
+import {
+  fixtures,
+  projectOf,
+  send,
+  requestFor,
+  operationInfos,
+  successStatus,
+} from '../support/operation-fixtures.ts'
 import type { Fixture, OperationRequest, ProjectRole } from '../support/operation-fixture.ts'
 import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
 import { createDump, createApiKey, createProject } from '../support/db-fixtures.ts'
@@ -94,11 +101,7 @@ t.test('a checkout with items needs the role editor in its project', async (t) =
         ...pages,
       })
     for (const rank of Object.keys(ranks) as ProjectRole[]) {
-      t.equal(
-        (await postCheckout(rank)).status,
-        ranks[rank] >= ranks.editor ? 201 : 403,
-        `${mode}: ${rank}`,
-      )
+      t.equal((await postCheckout(rank)).status, ranks[rank] >= ranks.editor ? 201 : 403, `${mode}: ${rank}`)
     }
     t.match(await postCheckout('editor', 'archived'), {
       status: 409,

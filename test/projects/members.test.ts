@@ -155,7 +155,10 @@ t.test('members', async (t) => {
   t.test('an archived project is read-only', async (t) => {
     const { path, owner, viewer, member } = await team(server)
     t.match(await owner.api.archiveProject({ path }), { status: 'archived', archived_at: /^\d{4}-/ })
-    t.match(await apiErrorOf(owner.api.updateProject({ path, body: { name: 'x' } })), invalidState('archived'))
+    t.match(
+      await apiErrorOf(owner.api.updateProject({ path, body: { name: 'x' } })),
+      invalidState('archived'),
+    )
     t.match(
       await apiErrorOf(owner.api.addMember({ path, body: { email: 'x@example.com', role: 'viewer' } })),
       invalidState('archived'),

@@ -105,7 +105,7 @@ t.test('a stream of events', async (t) => {
         names.push((data.data.object as { name: string }).name)
       }
     })()
-    await waitUntil(() => server.services.tail.streams === 1)
+    await waitUntil(() => server.services.eventStreams.count === 1)
     await client.createProject({ body: { name: 'before' } })
     await waitUntil(() => names.length === 1)
     let mended = (): void => {}
@@ -122,16 +122,16 @@ t.test('a stream of events', async (t) => {
     t.strictSame(names, ['before', 'meanwhile', 'after'])
     gone.abort(new Error('enough'))
     await t.rejects(reading, { message: 'enough' })
-    await waitUntil(() => server.services.tail.streams === 0)
+    await waitUntil(() => server.services.eventStreams.count === 0)
   })
 
   t.test('is closed when the loop is left, even while it is idle', async (t) => {
     const stream = client.streamEvents()
     const next = stream.next()
-    await waitUntil(() => server.services.tail.streams === 1)
+    await waitUntil(() => server.services.eventStreams.count === 1)
     await stream.return()
     t.strictSame(await next, { done: true, value: undefined })
-    await waitUntil(() => server.services.tail.streams === 0)
+    await waitUntil(() => server.services.eventStreams.count === 0)
   })
 
   t.test('is reopened after a restart of the server, and throws an error response', async (t) => {

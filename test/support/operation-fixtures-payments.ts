@@ -95,7 +95,10 @@ const onPage =
 const onQuestion: RequestBuilder = async ({ server, caller }) => {
   const order = await insertedOrder(server, caller.id)
   const id = await insertedCheckout(server, order)
-  return { params: { id }, body: { payment: await insertedConfirmation(server, order, id), decision: 'confirm' } }
+  return {
+    params: { id },
+    body: { payment: await insertedConfirmation(server, order, id), decision: 'confirm' },
+  }
 }
 
 const ofProject =

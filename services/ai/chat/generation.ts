@@ -22,15 +22,19 @@ import { ApiError, notFound, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
 import type { Providers } from '../providers/providers.ts'
-import { errorOfMessage, finishMessage, finishWithStoredContent, heartbeatTimeoutSeconds, type Outcome } from './finish-answer.ts'
+import {
+  errorOfMessage,
+  finishMessage,
+  finishWithStoredContent,
+  heartbeatTimeoutSeconds,
+  type Outcome,
+} from './finish-answer.ts'
 import { generateAnswer } from './generate-answer.ts'
 import { LiveAnswer, type FinalAnswer, type GenerationTask } from './live-answer.ts'
 import { messageById, type OwnedMessage } from './messages.ts'
 import { ProgressSaver } from './save-progress.ts'
 import { AnswerStreams, type FollowRequest } from './stream.ts'
 import type { AnswerEvent } from './stream-events.ts'
-import { countUnparsedDocuments } from '../search/scope.ts'
-import { searchKnowledgeBases, type SearchResult } from '../search/search.ts'
 import { countTokens } from './token-estimate.ts'
 
 export interface GenerationsOptions {

@@ -1,7 +1,7 @@
 // Chat sessions as the API returns them, and their statements.
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement, statementOf } from '../../../infra/database/statements.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { listPage, type Page, containsPattern } from '../../../infra/database/pagination.ts'

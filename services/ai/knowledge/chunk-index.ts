@@ -187,7 +187,10 @@ const subtractBatch = statement<{ n: number }>(`
     WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
   )
   SELECT count(*)::int AS n FROM batch`)
-const deleteLexemes = deleteStatement('lexemes', 'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2')
+const deleteLexemes = deleteStatement(
+  'lexemes',
+  'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2',
+)
 const deleteRemovedChunks = deleteStatement(
   'removed_chunks',
   'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2',

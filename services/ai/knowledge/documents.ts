@@ -3,7 +3,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
-import { statement, statementOf } from '../../../infra/database/statements.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import { conflict, invalidState, notFound } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'

@@ -2,7 +2,7 @@
 // documents.
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement, statementOf, type Statement } from '../../../infra/database/statements.ts'
+import { statement, type Statement } from '../../../infra/database/statements.ts'
 import { invalidField } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'

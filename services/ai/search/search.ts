@@ -2,7 +2,7 @@
 // model, by vectors.
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement, statementOf } from '../../../infra/database/statements.ts'
+import { statement } from '../../../infra/database/statements.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { fuse, type RankedChunk } from './fusion.ts'
 import { rankByWords, rerankByPairs } from './keyword-search.ts'
