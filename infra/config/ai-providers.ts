@@ -42,7 +42,7 @@ export function readProviders(json: string): ProviderSettings[] {
   const providers = list(parseJson(json), '').map((item, i) => readProvider(item, `[${i}]`))
   requireUnique(
     providers.map(({ name }) => name),
-    'two upstreams have the same name',
+    'two providers have the same name',
   )
   requireUnique(
     providers.flatMap(({ models }) => models.map(({ id }) => id)),
@@ -50,7 +50,7 @@ export function readProviders(json: string): ProviderSettings[] {
   )
   if (providers.filter(({ embeddings }) => embeddings !== null).length > 1)
     throw new ConfigError(
-      `${variable}: only one upstream can have \`embeddings\`; vectors of two models are not comparable.`,
+      `${variable}: only one provider can have \`embeddings\`; vectors of two models are not comparable.`,
     )
   return providers
 }

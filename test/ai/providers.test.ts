@@ -916,7 +916,7 @@ t.test('an invalid setting is named, and its secrets are not repeated', async (t
     ['[{"api_key":"sk-canary"', /^AI_UPSTREAMS must be a JSON array\./],
     [{ canary: 1 }, /^AI_UPSTREAMS must be a JSON array\./],
     [['canary'], /^AI_UPSTREAMS\[0\] must be an object/],
-    [[{ ...provider, canary: 'canary' }], /^AI_UPSTREAMS\[0\] must have no other fields than name, base_url/],
+    [[{ ...provider, canary: 'canary' }], /^AI_UPSTREAMS\[0\] must have no fields other than name, base_url/],
     [[{ ...provider, name: '' }], /^AI_UPSTREAMS\[0\]\.name/],
     [[{ ...provider, name: 'builtin' }], /^AI_UPSTREAMS\[0\]\.name .* reserved/],
     [[{ ...provider, base_url: 'ftp://canary' }], /^AI_UPSTREAMS\[0\]\.base_url/],
@@ -950,7 +950,7 @@ t.test('an invalid setting is named, and its secrets are not repeated', async (t
         { ...provider, embeddings: { model: 'e', dimensions: 3 } },
         { name: 'two', base_url: 'http://h', embeddings: { model: 'e', dimensions: 3 } },
       ],
-      /^AI_UPSTREAMS: only one upstream/,
+      /^AI_UPSTREAMS: only one provider/,
     ],
   ]
   for (const [value, message] of cases) {

@@ -106,7 +106,7 @@ t.test('the published contract declares the headers and describes the deprecatio
   const operation = paths['/numbers/{number}'].get
   t.match(
     operation.description,
-    /Deprecated since 2026-12-01; it answers until 2027-06-30\. Use `getBatch` instead\./,
+    /Deprecated since 2026-12-01, available until 2027-06-30\. Use `getBatch` instead\./,
   )
   for (const [status, { headers }] of Object.entries<any>(operation.responses))
     t.same(Object.keys(headers).slice(0, 2), ['Deprecation', 'Sunset'], status)
@@ -116,27 +116,24 @@ t.test('the published contract declares the headers and describes the deprecatio
 const mistakes: Record<string, [lines: string, says: RegExp]> = {
   'a sunset of an operation that is not deprecated': [
     'x-sunset: 2027-06-30',
-    /`x-sunset` is for an operation that is `deprecated: true`/,
+    /`x-sunset` requires `deprecated: true`/,
   ],
   'a missing sunset': [
     'deprecated: true\nx-deprecated-at: 2026-12-01',
-    /since when and until when it answers: `x-sunset`/,
+    /a deprecated operation must have `x-sunset`/,
   ],
   'a notice period that is too short': [
     'deprecated: true\nx-deprecated-at: 2026-12-01\nx-sunset: 2027-05-31',
-    /it ends 6 months after `x-deprecated-at` at the earliest, on 2027-06-01/,
+    /the sunset must be at least 6 months after `x-deprecated-at`: 2027-06-01 or later/,
   ],
   'an invalid date': [
     'deprecated: true\nx-deprecated-at: 2026-12-01\nx-sunset: soon',
-    /`x-sunset` is a day such as 2027-06-30/,
+    /`x-sunset` must be a date such as 2027-06-30/,
   ],
-  'an unknown successor': [
-    `${deprecatedLines}\nx-successor: getNothing`,
-    /there is no operation `getNothing`/,
-  ],
+  'an unknown successor': [`${deprecatedLines}\nx-successor: getNothing`, /unknown operation `getNothing`/],
   'a successor with more path parameters': [
     `${deprecatedLines}\nx-successor: getThing`,
-    /the path of `getThing` has `id`, which this one does not/,
+    /the path of `getThing` has the parameter `id`, which this path does not have/,
   ],
 }
 
