@@ -11332,7 +11332,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "FORBIDDEN",
-                 *         "message": "This needs a key with the scope projects:write.",
+                 *         "message": "This operation requires an API key with the scope projects:write.",
                  *         "details": {
                  *           "constraint": "scope",
                  *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"

@@ -83,7 +83,7 @@ const otherGatewayHandlers = Object.fromEntries(
       const otherGateway = {
         ...gateways.current,
         name: 'another',
-        page: async () => 'https://pay.example/session',
+        paymentPageUrl: async () => 'https://pay.example/session',
       }
       return await handlers[id](request, {
         ...services,
