@@ -116,6 +116,7 @@ export function createAttemptRecorder({
     }
   }
 
+  // Not `retry`: every failure is reported, and a batch that cannot be recorded is split.
   async function recordBatch(outcomes: AttemptOutcome[]): Promise<void> {
     for (let tries = 1; tries <= maxTries; tries++) {
       try {

@@ -14,6 +14,7 @@
 // - Cancel: a NOTIFY on `message_cancel` reaches the process that generates the answer.
 // - Crash: a message whose heartbeat is older than 30 seconds is finished as `failed` by the next request
 //   that needs it, or by the retention task within a minute (retention.ts).
+import { retry } from '../../../infra/retry.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
@@ -230,27 +231,22 @@ export class Generations {
   async #storeEnd(answer: LiveAnswer, outcome: Outcome): Promise<OwnedMessage | null> {
     const { task, content, citations } = answer
     const db = task.requestId === null ? this.#database : this.#database.forRequest(task.requestId)
-    const { signal } = this.#closing
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await db.transaction(
-          async (tx) =>
-            await finishMessage(tx, this.#services, {
-              ...outcome,
-              id: answer.id,
-              model: task.model,
-              principal: task.principal,
-              keepIdempotencyKey: outcome.status !== 'cancelled' || answer.canceledByUser,
-              content,
-              citations,
-            }),
-        )
-      } catch (error) {
-        const isRetryable = error instanceof ApiError && error.status === 503
-        if (!isRetryable || attempt === maxFinishAttempts || signal.aborted) throw error
-        await sleep(250 * 2 ** attempt, undefined, { ref: false, signal }).catch(() => {})
-      }
+    const finished = {
+      ...outcome,
+      id: answer.id,
+      model: task.model,
+      principal: task.principal,
+      keepIdempotencyKey: outcome.status !== 'cancelled' || answer.canceledByUser,
+      content,
+      citations,
     }
+    return await retry(() => db.transaction((tx) => finishMessage(tx, this.#services, finished)), {
+      attempts: maxFinishAttempts,
+      delayMs: (attempt) => 250 * 2 ** attempt,
+      shouldRetry: (error) => error instanceof ApiError && error.status === 503,
+      signal: this.#closing.signal,
+      ref: false,
+    })
   }
 
   async #readFinished(id: string, principal: Principal): Promise<OwnedMessage> {

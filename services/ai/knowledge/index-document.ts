@@ -1,8 +1,8 @@
 // Processes one parsing job: the document becomes ready with its text and chunks, fails with a reason, or is
 // requeued. One transaction stores the outcome, emits the event and completes the job. Until then searches
 // find the previous chunks.
+import { retry } from '../../../infra/retry.ts'
 import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, type Db } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
@@ -271,18 +271,21 @@ class IndexingRun {
    * transaction.
    */
   async #retryUntilStored(outcome: Outcome | null): Promise<void> {
+    const { database } = this.#options
     const deadline = Date.now() + storeRetryMs
-    for (let wait = 100; ; wait = Math.min(2 * wait, 2_000)) {
-      try {
-        return await this.#options.database.transaction((tx) => this.#storeOutcome(tx, outcome), {
-          timeout: storeTimeoutMs,
-        })
-      } catch (error) {
-        if (error instanceof JobLost) return
-        const isTemporary = error instanceof ApiError && error.status === 503
-        if (!isTemporary || this.#signal.aborted || Date.now() > deadline) throw error
-      }
-      await sleep(wait)
+    const store = (tx: Db): Promise<void> => this.#storeOutcome(tx, outcome)
+    try {
+      await retry(() => database.transaction(store, { timeout: storeTimeoutMs }), {
+        attempts: Infinity,
+        delayMs: (attempt) => Math.min(100 * 2 ** (attempt - 1), 2_000),
+        shouldRetry: (error) =>
+          error instanceof ApiError &&
+          error.status === 503 &&
+          Date.now() <= deadline &&
+          !this.#signal.aborted,
+      })
+    } catch (error) {
+      if (!(error instanceof JobLost)) throw error
     }
   }
 

@@ -1,8 +1,8 @@
 // Uploads local files to S3, in one request or as a multipart upload. A local file is complete and hashed, so
 // its length and digest are known in advance and a failed request can be retried.
+import { retry } from '../../../infra/retry.ts'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -139,18 +139,13 @@ async function sendFromFile<T>(
  * Timeouts and 4xx responses are not retried.
  */
 async function withRetries<T>(request: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await request()
-    } catch (error) {
+  return await retry(request, {
+    attempts: maxAttempts,
+    delayMs: (attempt) => Math.random() * 200 * 2 ** attempt,
+    shouldRetry(error) {
       const status = statusOf(error)
-      if (
-        attempt === maxAttempts ||
-        /^(Abort|Timeout)Error$/.test((error as Error).name) ||
-        (status !== undefined && status >= 400 && status < 500)
-      )
-        throw error
-      await sleep(Math.random() * 200 * 2 ** attempt)
-    }
-  }
+      const isRefused = status !== undefined && status >= 400 && status < 500
+      return !isRefused && !/^(Abort|Timeout)Error$/.test((error as Error).name)
+    },
+  })
 }
