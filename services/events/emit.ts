@@ -5,7 +5,7 @@ import serializers from '../../generated/serializers.js'
 import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { Queue } from '../../infra/jobs/queue.ts'
+import type { NewJob, Queue } from '../../infra/jobs/queue.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { isFailingSql } from './failing-endpoints.ts'
 import { tenantEventSql } from './log.ts'
@@ -123,14 +123,14 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
     const deliveryIds = recipients.map(() => newId('whd'))
     if (recipients.length === 0) return deliveryIds
     await tx.sql(insertDeliveries, [deliveryIds, recipients.map((endpoint) => endpoint.id), eventId, at])
-    await deliveries.add(
-      tx,
-      recipients.map((endpoint, i) => ({
+    const jobs = recipients.map(
+      ({ id, failing }, i): NewJob<DeliveryJob> => ({
         data: { delivery_id: deliveryIds[i] },
-        group: endpoint.id,
-        tier: endpoint.failing ? 'failing' : undefined,
-      })),
+        group: id,
+        lane: failing ? 'failing' : undefined,
+      }),
     )
+    await deliveries.add(tx, jobs)
     return deliveryIds
   }
 }

@@ -21,7 +21,7 @@ t.test('the page names every trigger and every function, and no other', async (t
       AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`)
   const existing = [...triggers, ...functions].map(({ name }) => name).sort()
   const sections = page.slice(page.indexOf('## Triggers'), page.indexOf('## The order of locks'))
-  const names = [...sections.matchAll(/^- ((?:`\w+`(?:,\s)?)+): (`\w+`)?/gm)].flatMap(([, first, second]) =>
+  const names = [...sections.matchAll(/^- ((?:`\w+`(?:,\s+)?)+): (`\w+`)?/gm)].flatMap(([, first, second]) =>
     [...`${first} ${second ?? ''}`.matchAll(/`(\w+)`/g)].map(([, name]) => name),
   )
   t.same([...new Set(names)].sort(), [...new Set(existing)])
