@@ -129,7 +129,7 @@ export function parseEventData(id: OperationId | null, event: string, text: stri
   const validate = replies[events[event]] as ValidateFunction
   if (!validate(data))
     throw new Error(
-      `the event ${event} of ${id} breaks the spec: ${JSON.stringify(validate.errors)} in ${text}`,
+      `the event ${event} of ${id} does not match the spec: ${JSON.stringify(validate.errors)} in ${text}`,
     )
   return data
 }
