@@ -20,7 +20,7 @@ export interface DueDelivery {
   /** The endpoint's current secret, then the previous secret while it is still valid. */
   secrets: string[]
   enabled: boolean
-  /** Whether the endpoint's latest attempts failed. */
+  /** Whether the endpoint is failing: see services/events/failing-endpoints.ts. */
   failing: boolean
   /** Whether the endpoint's owner may still read the event. */
   allowed: boolean
