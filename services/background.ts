@@ -10,7 +10,7 @@ import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createStripeWorker } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
 import { storageRetentionTasks } from './storage/retention.ts'
-import { createWebhookWorker } from './webhooks/worker.ts'
+import { WebhookWorker } from './webhooks/worker.ts'
 
 export interface BackgroundWorkers {
   /** Stops polling and gives running jobs a few seconds to finish. */
@@ -46,7 +46,7 @@ export async function startBackgroundWorkers(
     providers,
   } = services
   const drainTimeoutMs = Math.min(5_000, config.shutdownTimeout * 1000)
-  const webhookWorker = createWebhookWorker({
+  const webhookWorker = new WebhookWorker({
     database,
     deliveries,
     webhookClient,

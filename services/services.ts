@@ -11,7 +11,7 @@ import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
 import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
-import { createListener, type Listener } from '../infra/database/notifications.ts'
+import { Listener } from '../infra/database/notifications.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
@@ -73,7 +73,7 @@ export function createServices({
     onError,
     onStatement,
   })
-  const listener = createListener({ db: database, url: databaseUrl, onError })
+  const listener = new Listener({ db: database, url: databaseUrl, onError })
   const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })
   const jobs = createJobQueues({ database, onError })

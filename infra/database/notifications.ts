@@ -7,25 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from './database.ts'
 import { statement } from './statements.ts'
 
-export interface Listener {
-  /**
-   * Calls `callback` with the payload of each notification on the channel, in the order of the commits. The
-   * callback is synchronous; its errors are reported. Call this before `start`.
-   */
-  on(channel: string, callback: (payload: string) => void): void
-  /** Calls `callback` when the listener connects and disconnects. In between notifications are lost. */
-  onState(callback: (listening: boolean) => void): void
-  /**
-   * Call this after a commit: waits until every other listener of the database has processed the
-   * notifications of the commit. A listener that does not answer for three heartbeats is not waited for: by
-   * then it knows that it is disconnected.
-   */
-  waitForListeners(): Promise<void>
-  readonly listening: boolean
-  start(): void
-  close(): Promise<void>
-}
-
 export interface ListenerOptions {
   db: Db
   /** The database URL for the listening connection. */
@@ -44,166 +25,195 @@ const raiseBarrier = statement("SELECT pg_notify('barrier', $1)")
 const answerBarriers = `
   SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token`
 
-export function createListener({
-  db,
-  url,
-  onError = () => {},
-  heartbeat = 1_000,
-}: ListenerOptions): Listener {
-  const channels = new Map<string, Array<(payload: string) => void>>()
-  const stateCallbacks: Array<(listening: boolean) => void> = []
-  const barriers = new Map<string, (backend: string) => void>()
-  const stop = new AbortController()
-  let client: pg.Client | null = null
+type Callback<T> = (value: T) => void
+
+export class Listener {
+  readonly #db: Db
+  readonly #url: string
+  readonly #onError: (error: Error) => void
+  readonly #heartbeat: number
+
+  readonly #channels = new Map<string, Array<Callback<string>>>()
+  readonly #stateCallbacks: Array<Callback<boolean>> = []
+  /** The barriers of this process that wait for answers, by token. Called with each backend that answers. */
+  readonly #barriers = new Map<string, Callback<string>>()
+  readonly #stop = new AbortController()
+  #client: pg.Client | null = null
   /** The process id of the connection's backend. */
-  let pid = 0
+  #pid = 0
   /** The barriers that were received and not yet answered. */
-  let unanswered: string[] = []
-  let pause = new AbortController()
-  let listening = false
-  let running: Promise<void> | undefined
+  #unanswered: string[] = []
+  #pause = new AbortController()
+  #listening = false
+  #running: Promise<void> | undefined
 
-  // Every listener answers barriers, whatever else it listens to, because all of them are waited for.
-  on('barrier', (token) => {
-    unanswered.push(token)
-    pause.abort()
-  })
-  on('barrier_heard', (payload) => {
-    const [token, backend] = payload.split(' ')
-    barriers.get(token)?.(backend)
-  })
-
-  return {
-    on,
-    onState(callback) {
-      stateCallbacks.push(callback)
-    },
-    waitForListeners,
-    get listening() {
-      return listening
-    },
-    start() {
-      running ??= run()
-    },
-    async close() {
-      stop.abort()
-      await disconnect()
-      await running
-    },
+  constructor({ db, url, onError = () => {}, heartbeat = 1_000 }: ListenerOptions) {
+    this.#db = db
+    this.#url = url
+    this.#onError = onError
+    this.#heartbeat = heartbeat
+    // Every listener answers barriers, whatever else it listens to, because all of them are waited for.
+    this.on('barrier', (token) => {
+      this.#unanswered.push(token)
+      this.#pause.abort()
+    })
+    this.on('barrier_heard', (payload) => {
+      const [token, backend] = payload.split(' ')
+      this.#barriers.get(token)?.(backend)
+    })
   }
 
-  function on(channel: string, callback: (payload: string) => void): void {
-    if (running !== undefined) throw new Error(`the listener has started without the channel ${channel}`)
-    channels.set(channel, [...(channels.get(channel) ?? []), callback])
+  get listening(): boolean {
+    return this.#listening
   }
 
   /**
-   * Notifications arrive in the order of their commits: a listener that answers the barrier has received all
-   * changes before it.
+   * Calls `callback` with the payload of each notification on the channel, in the order of the commits. The
+   * callback is synchronous; its errors are reported. Call this before `start`.
    */
-  async function waitForListeners(): Promise<void> {
-    const others = new Set((await db.sql(otherListeners, [pid])).map((other) => String(other.pid)))
+  on(channel: string, callback: (payload: string) => void): void {
+    if (this.#running !== undefined)
+      throw new Error(`the listener has started without the channel ${channel}`)
+    this.#channels.set(channel, [...(this.#channels.get(channel) ?? []), callback])
+  }
+
+  /** Calls `callback` when the listener connects and disconnects. In between notifications are lost. */
+  onState(callback: (listening: boolean) => void): void {
+    this.#stateCallbacks.push(callback)
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#disconnect()
+    await this.#running
+  }
+
+  /**
+   * Call this after a commit: waits until every other listener of the database has processed the
+   * notifications of the commit. A listener that does not answer for three heartbeats is not waited for: by
+   * then it knows that it is disconnected.
+   */
+  async waitForListeners(): Promise<void> {
+    const rows = await this.#db.sql(otherListeners, [this.#pid])
+    const others = new Set(rows.map((other) => String(other.pid)))
     if (others.size === 0) return
+    // Notifications arrive in the order of their commits: a listener that answers the barrier has received
+    // all changes before it.
     const token = randomUUID()
     const answered = new Promise<void>((resolve) => {
-      barriers.set(token, (backend) => {
+      this.#barriers.set(token, (backend) => {
         if (others.delete(backend) && others.size === 0) resolve()
       })
     })
     try {
-      await db.sql(raiseBarrier, [token])
+      await this.#db.sql(raiseBarrier, [token])
       // A lost connection is noticed after a pause of one heartbeat and a query time-out of two.
-      const timeout = sleep(3 * heartbeat, undefined, { signal: stop.signal }).catch(() => {})
+      const timeout = sleep(3 * this.#heartbeat, undefined, { signal: this.#stop.signal }).catch(() => {})
       await Promise.race([answered, timeout])
     } finally {
-      barriers.delete(token)
+      this.#barriers.delete(token)
     }
   }
 
   /** Listens until closed. Reconnects when the connection is lost or silent. */
-  async function run(): Promise<void> {
+  async #run(): Promise<void> {
     // The delay starts again at 50 ms after each successful connection, which `retry` cannot express.
-    for (let delay = 100; !stop.signal.aborted; delay = Math.min(delay * 2, 2_000)) {
+    for (let delay = 100; !this.#stop.signal.aborted; delay = Math.min(delay * 2, 2_000)) {
       const lost = new AbortController()
-      const ended = AbortSignal.any([stop.signal, lost.signal])
+      const ended = AbortSignal.any([this.#stop.signal, lost.signal])
       try {
-        await connect(ended, () => lost.abort())
-        setListening(true)
+        await this.#connect(ended, () => lost.abort())
+        this.#setListening(true)
         delay = 50
-        // The query runs even without barriers: only sending reveals a connection that was cut silently.
-        while (!ended.aborted) {
-          pause = new AbortController()
-          if (unanswered.length === 0)
-            await sleep(heartbeat, undefined, { signal: pause.signal }).catch(() => {})
-          if (!ended.aborted) await client!.query(answerBarriers, [unanswered.splice(0)])
-        }
+        await this.#answerBarriersUntil(ended)
       } catch (error) {
-        report(error as Error)
+        this.#report(error as Error)
       }
       // Late notifications of the abandoned connection would be out of order.
       lost.abort()
-      setListening(false)
-      await disconnect()
-      await sleep(delay, undefined, { signal: stop.signal }).catch(() => {})
+      this.#setListening(false)
+      await this.#disconnect()
+      await sleep(delay, undefined, { signal: this.#stop.signal }).catch(() => {})
     }
   }
 
-  async function connect(ended: AbortSignal, onLost: () => void): Promise<void> {
-    pid = 0
-    unanswered = []
-    client = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: 2 * heartbeat,
-      keepAlive: true,
-    })
-    client.on('error', (error) => {
-      report(error)
-      onLost()
-    })
-    client.on('end', onLost)
-    client.on('notification', ({ channel, payload = '' }) => {
-      if (!ended.aborted) callAll(channels.get(channel) ?? [], payload)
-    })
+  /** Answers barriers at once, and queries the connection every heartbeat. Throws when the query fails. */
+  async #answerBarriersUntil(ended: AbortSignal): Promise<void> {
+    // The query runs even without barriers: only sending reveals a connection that was cut silently.
+    while (!ended.aborted) {
+      this.#pause = new AbortController()
+      if (this.#unanswered.length === 0)
+        await sleep(this.#heartbeat, undefined, { signal: this.#pause.signal }).catch(() => {})
+      if (!ended.aborted) await this.#client!.query(answerBarriers, [this.#unanswered.splice(0)])
+    }
+  }
+
+  async #connect(ended: AbortSignal, onLost: () => void): Promise<void> {
+    this.#pid = 0
+    this.#unanswered = []
+    const client = this.#createClient(ended, onLost)
+    this.#client = client
     // `connect` never settles when the client is ended, or loses its connection, while it connects.
     const aborted = new Promise<false>((resolve) =>
       ended.addEventListener('abort', () => {
         resolve(false)
-        pause.abort()
+        this.#pause.abort()
       }),
     )
     if (!(await Promise.race([client.connect().then(() => true), aborted])))
       throw new Error('the listening connection was lost')
     // With a pooler, the process id that the client knows is the pooler's.
-    pid = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0].pid
+    this.#pid = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0].pid
     // In one query, and the name first: a named connection is waited for, so it must listen by then.
-    const listens = [...channels.keys()].map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`)
+    const listens = [...this.#channels.keys()].map((channel) => `LISTEN ${pg.escapeIdentifier(channel)}`)
     await client.query([setName, ...listens].join('; '))
   }
 
-  function setListening(now: boolean): void {
-    if (listening === now) return
-    listening = now
-    callAll(stateCallbacks, now)
+  #createClient(ended: AbortSignal, onLost: () => void): pg.Client {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 2 * this.#heartbeat,
+      keepAlive: true,
+    })
+    client.on('error', (error) => {
+      this.#report(error)
+      onLost()
+    })
+    client.on('end', onLost)
+    client.on('notification', ({ channel, payload = '' }) => {
+      if (!ended.aborted) this.#callAll(this.#channels.get(channel) ?? [], payload)
+    })
+    return client
   }
 
-  function callAll<T>(callbacks: Array<(value: T) => void>, value: T): void {
+  #setListening(listening: boolean): void {
+    if (this.#listening === listening) return
+    this.#listening = listening
+    this.#callAll(this.#stateCallbacks, listening)
+  }
+
+  #callAll<T>(callbacks: Array<Callback<T>>, value: T): void {
     for (const callback of callbacks) {
       try {
         callback(value)
       } catch (error) {
-        report(error as Error)
+        this.#report(error as Error)
       }
     }
   }
 
   /** Errors after `close` are expected and not reported. */
-  function report(error: Error): void {
-    if (!stop.signal.aborted) onError(error)
+  #report(error: Error): void {
+    if (!this.#stop.signal.aborted) this.#onError(error)
   }
 
   /** Waits only briefly: `end` never settles for a connection that broke while it was established. */
-  async function disconnect(): Promise<void> {
-    await Promise.race([client?.end().catch(() => {}), sleep(500)])
+  async #disconnect(): Promise<void> {
+    await Promise.race([this.#client?.end().catch(() => {}), sleep(500)])
   }
 }

@@ -85,14 +85,9 @@ export function createClient(
   options: ClientOptions,
   userAgent: string,
 ): UntypedClient {
-  const { baseUrl, apiKey, clock = systemClock } = options
+  const { baseUrl, clock = systemClock } = options
   const fetch: Transport = options.fetch ?? ((request) => globalThis.fetch(request))
   const base = baseUrl.replace(/\/+$/, '')
-  const idempotent = new Set(
-    Object.values(table)
-      .filter((row) => row.idempotent)
-      .map((row) => `${row.method} ${row.path}`),
-  )
   const prefix =
     Object.values(table)
       .map((row) => row.prefix)
@@ -114,30 +109,12 @@ export function createClient(
     Request: RepeatableRequest,
     fetch: retrying({}),
   })
-  api.use({
-    onRequest({ request, schemaPath }) {
-      const { headers } = request
-      if (apiKey !== undefined && !headers.has('authorization'))
-        headers.set('authorization', `Bearer ${apiKey}`)
-      if (!('document' in globalThis)) headers.set('user-agent', options.userAgent ?? userAgent)
-      // Set once per call, so that all attempts have the same key.
-      if (idempotent.has(`${request.method} ${schemaPath}`) && !headers.has('idempotency-key'))
-        headers.set('idempotency-key', randomText())
-    },
-  })
+  addRequestHeaders(api, table, options, userAgent)
 
   async function call(id: string, row: OperationRow, input: CallInput): Promise<Result> {
     requirePath(id, row, input.path)
     const { body, type, upload } = encodeBody(row, input.body)
-    const timeout =
-      input.timeout !== undefined
-        ? input.timeout
-        : options.timeout !== undefined
-          ? options.timeout
-          : upload === undefined
-            ? defaults.timeout
-            : null
-    const deadline = startDeadline(timeout, clock, input.signal)
+    const deadline = startDeadline(timeoutOf(input, options, upload), clock, input.signal)
     const streamed = row.answer === 'bytes' || row.answer === 'events'
     const transport =
       upload === undefined || input.onProgress === undefined
@@ -204,6 +181,39 @@ export function createClient(
     api,
     clock,
   }
+}
+
+/** Adds the API key and an Idempotency-Key to requests without them, and outside browsers the User-Agent. */
+function addRequestHeaders(
+  api: FetchClient<any>,
+  table: Record<string, OperationRow>,
+  options: ClientOptions,
+  userAgent: string,
+): void {
+  const { apiKey } = options
+  const idempotent = new Set(
+    Object.values(table)
+      .filter((row) => row.idempotent)
+      .map((row) => `${row.method} ${row.path}`),
+  )
+  api.use({
+    onRequest({ request, schemaPath }) {
+      const { headers } = request
+      if (apiKey !== undefined && !headers.has('authorization'))
+        headers.set('authorization', `Bearer ${apiKey}`)
+      if (!('document' in globalThis)) headers.set('user-agent', options.userAgent ?? userAgent)
+      // Set once per call, so that all attempts have the same key.
+      if (idempotent.has(`${request.method} ${schemaPath}`) && !headers.has('idempotency-key'))
+        headers.set('idempotency-key', randomText())
+    },
+  })
+}
+
+/** The time limit of a call in milliseconds; null: no limit. The call overrides the client. */
+function timeoutOf(input: CallInput, options: ClientOptions, upload: UploadBody | undefined): number | null {
+  if (input.timeout !== undefined) return input.timeout
+  if (options.timeout !== undefined) return options.timeout
+  return upload === undefined ? defaults.timeout : null
 }
 
 /** A promise of the data, with `withResponse()` for the data and the response. */

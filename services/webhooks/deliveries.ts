@@ -7,8 +7,8 @@
 // 2. The webhook worker (worker.ts) fetches due jobs in worker pools (worker-pool.ts) and loads their
 //    deliveries. If the endpoint is disabled, or its owner can no longer read the event, the delivery fails
 //    without a request.
-// 3. The worker signs the event (signature.ts) and sends it by POST to the endpoint (http-client.ts), to
-//    public addresses only. A 2xx status is a success.
+// 3. The worker signs the event (signature.ts) and sends it by POST to the endpoint (send-delivery.ts and
+//    http-client.ts), to public addresses only. A 2xx status is a success.
 // 4. The worker records the attempt (record-attempts.ts). After a failure the delivery stays pending, with a
 //    new job after the next of `retryDelaysSeconds`. After the last delay, or when the endpoint answers 410
 //    Gone, it is `failed`.

@@ -2,21 +2,18 @@
 // endpoint's owner may still read the event. Failing endpoints, recovered deliveries and the deliveries of
 // owners with many slow ones have lanes of their own, so that they do not delay others. If a process dies,
 // another one sends its deliveries again.
-import serializers from '../../generated/serializers.js'
-import { operations } from '../../generated/operations.ts'
 import type { Database } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import { eventColumns, numberEvents, tenantEventSql, type Event } from '../events/log.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
-import { type Attempt, retryDelayMs } from './deliveries.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { isFailingSql } from '../events/failing-endpoints.ts'
-import { WebhookRequestError, type WebhookClient } from './http-client.ts'
-import { WorkerPool, type RunningJob } from './worker-pool.ts'
-import { createAttemptRecorder, type AttemptOutcome } from './record-attempts.ts'
-import { signedHeaders } from './signature.ts'
-import { createSlowEndpoints } from './slow-endpoints.ts'
+import type { WebhookClient } from './http-client.ts'
+import { WorkerPool, type RunningJob, type WorkerPoolOptions } from './worker-pool.ts'
+import { createAttemptRecorder, type AttemptRecorder } from './record-attempts.ts'
+import { sendDelivery, type DueDelivery } from './send-delivery.ts'
+import { createSlowEndpoints, type SlowEndpoints } from './slow-endpoints.ts'
 
 export const deliveryQueue: QueueOptions = {
   name: 'webhook-deliveries',
@@ -48,39 +45,31 @@ export interface WebhookWorkerOptions {
 /** Milliseconds after which a delivery is slow. */
 const slowAfterMs = 1_000
 
-/** A due delivery with everything that is needed to send it. */
-interface Due {
-  id: string
-  tries: number
-  endpoint_id: string
-  owner: string
-  url: string
-  secrets: string[]
-  enabled: boolean
-  failing: boolean
-  /** Whether the endpoint's owner may still read the event. */
-  allowed: boolean
-  event: Event
-}
+type Run = WorkerPoolOptions<Job<DeliveryJob>>['run']
+
+/** The lane to which a delivery must move; undefined to send the delivery here. */
+type LaneOf = (due: DueDelivery) => string | undefined
 
 /** A fetched job that is not run here: it goes to `lane`, or is removed without a delivery. */
 interface MovedJob {
   job: Job<DeliveryJob>
-  delivery?: Due
+  delivery?: DueDelivery
   lane?: string
 }
 
-type Loaded = Omit<Due, 'id' | 'event'> & Due['event'] & { delivery_id: string }
+type LoadedRow = Omit<DueDelivery, 'id' | 'event'> & Event & { delivery_id: string }
 
-const load = statement<Loaded>(`
+const load = statement<LoadedRow>(`
   SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
     w.enabled AND w.deleted_at IS NULL AS enabled,
     ${isFailingSql} AS failing,
     CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END
       AS secrets,
     u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
-      WHEN e.project_id IS NOT NULL THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
-      WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id AND (w.all_projects OR NOT ${tenantEventSql('e.type')})
+      WHEN e.project_id IS NOT NULL
+        THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
+      WHEN e.user_id IS NOT NULL
+        THEN e.user_id = w.user_id AND (w.all_projects OR NOT ${tenantEventSql('e.type')})
       ELSE u.role = 'admin' END, false) AS allowed,
     ${eventColumns}
   FROM webhook_deliveries d
@@ -90,111 +79,113 @@ const load = statement<Loaded>(`
   LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
   WHERE d.id = ANY($1) AND d.status = 'pending'`)
 
-const write = serializers[operations.getEvent.replies[200].serializer!]
+export class WebhookWorker implements BackgroundWorker {
+  readonly #options: Required<WebhookWorkerOptions>
+  readonly #recorder: AttemptRecorder
+  readonly #slowEndpoints: SlowEndpoints
+  readonly #regular: WorkerPool<Job<DeliveryJob>>
+  readonly #recovered: WorkerPool<Job<DeliveryJob>>
+  readonly #slow: WorkerPool<Job<DeliveryJob>>
+  readonly #failing: WorkerPool<Job<DeliveryJob>>
 
-export function createWebhookWorker(options: WebhookWorkerOptions): BackgroundWorker {
-  const {
-    database,
-    deliveries,
-    webhookClient,
-    events,
-    concurrency,
+  constructor({
     onError = () => {},
     interval = 1_000,
     drainTimeoutMs = 5_000,
-  } = options
-  const recorder = createAttemptRecorder({ database, deliveries, events, onError })
-  const slowEndpoints = createSlowEndpoints(wake)
-  const poolOptions = {
-    slowEndpoints,
-    slots: concurrency,
-    slowSlots: 4 * concurrency,
-    slowAfterMs,
-    interval,
-    drainTimeoutMs,
-    onError,
-  }
-  const regular = new WorkerPool({
-    ...poolOptions,
-    fetch: (count, except) => deliveries.fetch(count, { except }),
-    run: startFair,
-  })
-  const recovered = new WorkerPool({
-    ...poolOptions,
-    fetch: (count, except) => deliveries.fetch(count, { lane: 'recovered', except }),
-    run: startFair,
-  })
-  const slow = new WorkerPool({
-    ...poolOptions,
-    fetch: (count, except) => deliveries.fetch(count, { lane: 'slow', except }),
-    run: (jobs, _hasShare, signal) => startJobs(jobs, failingLane, signal),
-  })
-  const failing = new WorkerPool({
-    ...poolOptions,
-    fetch: (count, except) => deliveries.fetch(count, { lane: 'failing', except }),
-    run: (jobs, _hasShare, signal) => startJobs(jobs, () => undefined, signal),
-  })
-  const lanes = [regular, recovered, slow, failing]
-
-  return {
-    wake,
-    start() {
-      for (const lane of lanes) lane.start()
-    },
-    async stop() {
-      await Promise.all(lanes.map((lane) => lane.stop()))
-    },
+    ...options
+  }: WebhookWorkerOptions) {
+    const { database, deliveries, events } = options
+    this.#options = { ...options, onError, interval, drainTimeoutMs }
+    this.#recorder = createAttemptRecorder({ database, deliveries, events, onError })
+    this.#slowEndpoints = createSlowEndpoints(() => this.wake())
+    const runFair: Run = (jobs, hasShare, signal) => this.#startFair(jobs, hasShare, signal)
+    this.#regular = this.#createPool(undefined, runFair)
+    this.#recovered = this.#createPool('recovered', runFair)
+    this.#slow = this.#createPool('slow', (jobs, _hasShare, signal) =>
+      this.#startJobs(jobs, failingLane, signal),
+    )
+    this.#failing = this.#createPool('failing', (jobs, _hasShare, signal) =>
+      this.#startJobs(jobs, () => undefined, signal),
+    )
   }
 
-  function wake(): void {
-    regular.wake()
-    recovered.wake()
+  // A property, so that it can be passed on as a callback.
+  wake = (): void => {
+    this.#regular.wake()
+    this.#recovered.wake()
+  }
+
+  start(): void {
+    for (const pool of this.#pools) pool.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.stop()))
+  }
+
+  get #pools(): Array<WorkerPool<Job<DeliveryJob>>> {
+    return [this.#regular, this.#recovered, this.#slow, this.#failing]
+  }
+
+  #createPool(lane: string | undefined, run: Run): WorkerPool<Job<DeliveryJob>> {
+    const { deliveries, concurrency, interval, drainTimeoutMs, onError } = this.#options
+    return new WorkerPool({
+      slowEndpoints: this.#slowEndpoints,
+      slots: concurrency,
+      slowSlots: 4 * concurrency,
+      slowAfterMs,
+      interval,
+      drainTimeoutMs,
+      onError,
+      fetch: (count, except) => deliveries.fetch(count, { lane, except }),
+      run,
+    })
   }
 
   /**
    * Starts jobs, except deliveries to failing endpoints and those of owners with their full share of slow
    * jobs.
    */
-  async function startFair(
+  async #startFair(
     jobs: Array<Job<DeliveryJob>>,
     hasShare: (owner: string) => boolean,
     signal: AbortSignal,
   ): Promise<RunningJob[]> {
-    const otherLane = (due: Due): string | undefined =>
-      failingLane(due) ?? (hasShare(due.owner) ? 'slow' : undefined)
-    return await startJobs(jobs, otherLane, signal)
+    const laneOf: LaneOf = (due) => failingLane(due) ?? (hasShare(due.owner) ? 'slow' : undefined)
+    return await this.#startJobs(jobs, laneOf, signal)
   }
 
   /**
    * Starts deliveries and moves those that belong in another lane. If loading them fails, the jobs stay
    * fetched until they expire.
    */
-  async function startJobs(
+  async #startJobs(
     jobs: Array<Job<DeliveryJob>>,
-    otherLane: (due: Due) => string | undefined,
+    laneOf: LaneOf,
     signal: AbortSignal,
   ): Promise<RunningJob[]> {
-    const dueDeliveries = await loadDue(jobs)
+    const dueDeliveries = await this.#loadDue(jobs)
     const started: RunningJob[] = []
     const moved: MovedJob[] = []
     for (const job of jobs) {
       const delivery = dueDeliveries.get(job.data.delivery_id)
-      const lane = delivery?.enabled ? otherLane(delivery) : undefined
+      const lane = delivery?.enabled ? laneOf(delivery) : undefined
       if (delivery !== undefined && lane === undefined)
         started.push({
-          done: attempt(job, delivery, signal),
+          done: this.#attempt(job, delivery, signal),
           source: { owner: delivery.owner, group: delivery.endpoint_id },
         })
       else moved.push({ job, delivery, lane })
       if (delivery !== undefined && lane === 'slow')
-        slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
+        this.#slowEndpoints.suspect(delivery.owner, delivery.endpoint_id)
     }
-    if (moved.length > 0) started.push({ done: moveJobs(moved), source: null })
+    if (moved.length > 0) started.push({ done: this.#moveJobs(moved), source: null })
     return started
   }
 
   /** Moves jobs to their lanes without an attempt. Jobs whose delivery is no longer pending are removed. */
-  async function moveJobs(jobs: MovedJob[]): Promise<void> {
+  async #moveJobs(jobs: MovedJob[]): Promise<void> {
+    const { database, deliveries } = this.#options
     await database.transaction(async (tx) => {
       const completed = await deliveries.complete(
         tx,
@@ -207,44 +198,27 @@ export function createWebhookWorker(options: WebhookWorkerOptions): BackgroundWo
       )
       if (moving.length > 0) await deliveries.add(tx, moving)
     })
-    slow.wake()
-    failing.wake()
+    this.#slow.wake()
+    this.#failing.wake()
   }
 
-  async function loadDue(jobs: Array<Job<DeliveryJob>>): Promise<Map<string, Due>> {
+  /** The pending deliveries of the jobs, by id. */
+  async #loadDue(jobs: Array<Job<DeliveryJob>>): Promise<Map<string, DueDelivery>> {
+    const { database } = this.#options
     const ids = [jobs.map((job) => job.data.delivery_id)]
     let rows = await database.sql(load, ids)
     if (rows.some((row) => row.sequence === null)) {
       await numberEvents(database)
       rows = await database.sql(load, ids)
     }
-    return new Map(
-      rows.map(
-        ({
-          delivery_id: id,
-          tries,
-          endpoint_id,
-          owner,
-          url,
-          secrets,
-          enabled,
-          failing,
-          allowed,
-          ...event
-        }) => [id, { id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, event }],
-      ),
-    )
+    return new Map(rows.map((row) => [row.delivery_id, toDueDelivery(row)]))
   }
 
   /** Makes one attempt, unless the endpoint may not get the event any more, and records the outcome. */
-  async function attempt(job: Job<DeliveryJob>, due: Due, signal: AbortSignal): Promise<void> {
-    const refusal = !due.enabled
-      ? 'The endpoint is disabled.'
-      : !due.allowed
-        ? 'The owner of the endpoint may no longer read this event.'
-        : null
-    const result = refusal === null ? await send(due, signal) : refused(refusal)
-    await recorder.record({
+  async #attempt(job: Job<DeliveryJob>, due: DueDelivery, signal: AbortSignal): Promise<void> {
+    const { webhookClient, onError } = this.#options
+    const result = await sendDelivery(due, { webhookClient, onError, signal })
+    await this.#recorder.record({
       job,
       deliveryId: due.id,
       endpointId: due.endpoint_id,
@@ -252,77 +226,23 @@ export function createWebhookWorker(options: WebhookWorkerOptions): BackgroundWo
       ...result,
     })
   }
-
-  async function send(due: Due, signal: AbortSignal): Promise<Result> {
-    const started = Date.now()
-    const body = write(due.event)
-    const headers: Record<string, string> = {
-      'content-type': 'application/json',
-      'user-agent': 'Platform-API-Webhooks/1',
-      ...signedHeaders(due.secrets, { id: due.event.id, timestamp: Math.floor(started / 1000), body }),
-    }
-    const request = { url: due.url, headers }
-    const attempted = (status: number | null, answer: string | null, error: string | null): Attempt => ({
-      started_at: new Date(started).toISOString(),
-      duration_ms: Date.now() - started,
-      response_status: status,
-      response_body: answer,
-      error,
-    })
-    try {
-      const { status, body: answer } = await webhookClient.post(due.url, { headers, body, signal })
-      if (status >= 200 && status < 300)
-        return {
-          status: 'succeeded',
-          attempt: attempted(status, answer, null),
-          request,
-          next: null,
-          gone: false,
-        }
-      return failed(
-        due,
-        attempted(status, answer, `The endpoint answered ${status}.`),
-        request,
-        status === 410,
-      )
-    } catch (error) {
-      // A delivery that the stop of this process aborted does not count as an attempt.
-      if (signal.aborted)
-        return { status: 'pending', attempt: null, request: null, next: new Date(), gone: false }
-      if (!(error instanceof WebhookRequestError)) onError(error as Error)
-      return failed(
-        due,
-        attempted(
-          null,
-          null,
-          error instanceof WebhookRequestError ? error.message : 'The request could not be made.',
-        ),
-        request,
-        false,
-      )
-    }
-  }
 }
 
-type Result = Pick<AttemptOutcome, 'status' | 'attempt' | 'request' | 'next' | 'gone'>
-
-function failingLane({ failing }: Due): string | undefined {
+function failingLane({ failing }: DueDelivery): string | undefined {
   return failing ? 'failing' : undefined
 }
 
-function refused(error: string): Result {
-  const attempt = {
-    started_at: new Date().toISOString(),
-    duration_ms: 0,
-    response_status: null,
-    response_body: null,
-    error,
-  }
-  return { status: 'failed', attempt, request: null, next: null, gone: false }
-}
-
-function failed(due: Due, attempt: Attempt, request: Result['request'], gone: boolean): Result {
-  const delay = gone ? null : retryDelayMs(due.tries + 1)
-  if (delay === null) return { status: 'failed', attempt, request, next: null, gone }
-  return { status: 'pending', attempt, request, next: new Date(Date.now() + delay), gone }
+function toDueDelivery({
+  delivery_id: id,
+  tries,
+  endpoint_id,
+  owner,
+  url,
+  secrets,
+  enabled,
+  failing,
+  allowed,
+  ...event
+}: LoadedRow): DueDelivery {
+  return { id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, event }
 }

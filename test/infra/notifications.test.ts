@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
-import { createListener, type ListenerOptions } from '../../infra/database/notifications.ts'
+import { Listener, type ListenerOptions } from '../../infra/database/notifications.ts'
 import { createDatabaseProxy } from '../support/database-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -22,7 +22,7 @@ async function openTestDatabase(t: Test) {
     const received: string[] = []
     const states: boolean[] = []
     const errors: Error[] = []
-    const listener = createListener({ db, url, onError: (error) => errors.push(error), ...options })
+    const listener = new Listener({ db, url, onError: (error) => errors.push(error), ...options })
     for (const channel of channels) listener.on(channel, (payload) => received.push(`${channel} ${payload}`))
     listener.onState((listening) => states.push(listening))
     t.teardown(() => listener.close())
