@@ -154,8 +154,8 @@ export const defects: Defect[] = [
   {
     name: 'an update resets another property',
     file: 'services/users/users.ts',
-    text: /data: \{\s*\.\.\.fields,\s*\.\.\./,
-    replacement: "data: { locale: 'en', ...fields, ...",
+    text: /data: \{\s*\.\.\.fields,\s*email: email\?/,
+    replacement: "data: { locale: 'en', ...fields, email: email?",
     operations: ['updateUser'],
     checks: ['update-others'],
   },
