@@ -451,7 +451,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'an extension with an invalid value': {
     change: ['x-rate-limit: write', 'x-idempotency: never'],
-    says: /`x-idempotency` must be one of handler, anew/,
+    says: /`x-idempotency` must be one of handler, none/,
     at: 'never',
   },
   'x-event-types that is not a list': {
