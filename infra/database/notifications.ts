@@ -1,6 +1,6 @@
 // LISTEN/NOTIFY: one connection of a process receives the notifications of all channels. It reconnects when
-// it is lost or silent. Notifications in between are lost, so subscribers are told when the connection is
-// lost and restored.
+// it is lost or silent. Notifications in between are lost, so subscribers learn when the connection is lost
+// and when it is restored.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -63,7 +63,7 @@ export function createListener({
   let listening = false
   let running: Promise<void> | undefined
 
-  // Every listener answers barriers, whatever else it listens to, because all of them are waited for.
+  // Every listener answers barriers on any channels, because `waitForListeners` waits for all listeners.
   on('barrier', (token) => {
     unanswered.push(token)
     pause.abort()
