@@ -75,8 +75,8 @@ export async function miniProject(folder: string, files: Record<string, string> 
         services: {
           config,
           database: { forRequest: () => ({}), translateError: (error: unknown) => error },
-          tail: { close: async () => {} },
-          writings: { close: async () => {} },
+          eventStreams: { close: async () => {} },
+          generations: { close: async () => {} },
         } as never,
         limits: {} as never,
       })
