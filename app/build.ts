@@ -90,8 +90,7 @@ function createFastify(
     http: { headersTimeout: Math.min(config.requestTimeout, 15) * 1000, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: answerClientError,
     frameworkErrors: answerError,
-    // During shutdown, requests on open connections are still served; the response then closes the
-    // connection.
+    // During shutdown, requests on open connections are still served; their responses close the connection.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 500 },
@@ -99,13 +98,13 @@ function createFastify(
 }
 
 /**
- * At shutdown, event streams end and answers in progress get half of the time. A client that does not read is
- * cut off.
+ * At shutdown, event streams end, and running generations get half of the shutdown time-out. Clients that do
+ * not read are disconnected.
  */
 function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Set<EventStream>): void {
   app.addHook('preClose', async () => {
     await services.eventStreams.close()
-    // Answers that are still being generated are finished, or cut off in time to tell the client.
+    // Running generations complete, or are cut off early enough to notify the client.
     void services.generations.close(services.config.shutdownTimeout * 500)
     setTimeout(() => {
       for (const stream of streams) if (stream.readableLength > 0) stream.destroy()
@@ -118,8 +117,8 @@ function addRequestHooks(app: FastifyInstance, timeouts: BodyTimeouts): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    // Checked before the body is read. The router matches an empty path segment to a parameter, but it is no
-    // id.
+    // Checked before the body is read. The router matches an empty path segment to a parameter, but an empty
+    // id is never valid.
     if (request.is404 || hasEmptySegment(request)) return done(unrouted(request))
     enforceBodyTimeout(request, reply, timeouts)
     done()

@@ -1,5 +1,4 @@
-// Runs a process until it is stopped: by a signal, or because npm ended. A start error is explained in one
-// sentence.
+// Runs a process until a signal arrives or npm exits. A start error is explained in one sentence.
 export interface Running {
   stop(): Promise<void>
   /** Milliseconds that a graceful stop may take. */
@@ -47,8 +46,8 @@ export async function runUntilStopped({ script, start, explain }: Runnable): Pro
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
 
-  // npm passes a signal to the shell between, which dies and leaves this process running: stop when the
-  // parent changes.
+  // npm sends the signal to its shell. The shell exits without stopping this process, so stop when the parent
+  // process changes.
   if (process.env.npm_lifecycle_event === script) {
     const parent = process.ppid
     setInterval(() => {

@@ -1,4 +1,4 @@
-// The log: one JSON object per line, with identifiers and never with data that clients sent.
+// The log: one JSON object per line. It contains identifiers, never data that clients sent.
 import { pino, stdSerializers, stdTimeFunctions, type DestinationStream, type Logger } from 'pino'
 
 /**

@@ -18,7 +18,10 @@ export function explainStartupError(error: unknown): string | null {
   if (isUnavailable(cause)) {
     const { message, code } = cause as { message?: string; code?: string }
     const reason = message || code
-    return `The database at DATABASE_URL is unreachable (${reason}); check the address and that it is running.`
+    return (
+      `The database at DATABASE_URL is unreachable (${reason}); ` +
+      'check the address and that it is running.'
+    )
   }
   return null
 }

@@ -18,7 +18,7 @@ export interface BackgroundWorkers {
 }
 
 export interface BackgroundWorkersOptions {
-  /** Whether this process runs jobs (webhooks, documents, payments). Data retention runs in every process. */
+  /** Whether this process runs jobs (webhooks, documents, payments). Retention runs in every process. */
   runJobs: boolean
   onError: (error: Error) => void
   /** Milliseconds between two polls for due jobs. Default 1,000. New jobs wake the workers at once. */
@@ -84,7 +84,7 @@ export async function startBackgroundWorkers(
           drainTimeoutMs,
         })
   const queueWorkers = [webhookWorker, documentWorker, ...(stripeWorker === null ? [] : [stripeWorker])]
-  // Every job is added together with an event.
+  // Every job is added in a transaction that also writes an event, so new events wake the workers.
   for (const worker of queueWorkers) eventStreams.onNewEvents(worker.wake)
   await jobs.supervise()
   const workers = [...queueWorkers, paymentWorker]
@@ -96,7 +96,7 @@ export async function startBackgroundWorkers(
   }
 }
 
-/** Data retention in two rounds: most tasks hourly, and every minute those that users wait for. */
+/** Starts two retention rounds: most tasks run hourly, tasks whose effect users see run every minute. */
 function startRetentionRounds(services: Services, onError: (error: Error) => void): BackgroundWorkers {
   const { config, database, documents } = services
   const hourly = startRetention(database, {

@@ -1,5 +1,5 @@
-// Deletes a user and everything that belongs to the user alone. The row of the user stays, without personal
-// data, because projects and events still refer to it.
+// Deletes a user and all data that only the user owns. The row in `users` stays without personal data,
+// because projects and events still refer to it.
 import { restorableDays } from './projects/projects.ts'
 import { memberColumns, type Member } from './projects/members.ts'
 import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from './users/users.ts'
@@ -59,7 +59,7 @@ const deleteMemberships = statement<Member>(`
 /**
  * Deletes a user in the transaction `tx`.
  * @param ifMatch called with the locked user; throws 412 when the request's If-Match does not match.
- * @throws 404 when the user does not exist; 409 `last_admin` or `last_owner` when a successor is missing.
+ * @throws 404 when the user does not exist; 409 `last_admin` or `last_owner` for the last admin or owner.
  */
 export async function deleteUser(
   tx: Db,
@@ -71,8 +71,8 @@ export async function deleteUser(
   await tx.sql(lockProjectsOfUser, [id])
   const row = await lockAdminsAndUser(tx, id)
   ifMatch(toUser(row))
-  // From here on no transaction can add the user to a project: a new member requires a user that is not
-  // deleted.
+  // After this lock, no other transaction can add the user to a project: the trigger
+  // `members_require_existing_user` waits for the lock and then refuses a deleted user.
   await tx.sql(lockForDeletion, [id])
   await requireNotLastAdmin(tx, id)
   if ((await tx.sql(soleOwnerships, [id])).length > 0) {
@@ -81,8 +81,7 @@ export async function deleteUser(
       'The user is the only owner of a project. Make another member an owner, or delete the project first.',
     )
   }
-  // No remaining member could restore these deleted projects. The next run of the retention tasks purges
-  // them.
+  // No remaining member can restore these deleted projects. The next retention round purges them.
   await tx.sql(expireSolelyOwnedProjects, [id])
   await tx.sql(transferProjects, [id])
   const memberships = await tx.sql(deleteMemberships, [id])

@@ -1,5 +1,5 @@
-// The types between the contract and its handlers: what a handler of an operation is given and what it may answer.
-// Derived from generated/types.ts, so that an undeclared status or a wrong body does not compile.
+// The types of handlers: the request that a handler gets, and the responses that it may return. They are
+// derived from generated/types.ts, so an undeclared status or a wrong body does not compile.
 import type { components, operations } from '../generated/types.ts'
 import type {
   BinaryOperationId,
@@ -31,15 +31,17 @@ type Reply<S, B> = undefined extends B
   ? { status: S; headers?: Record<string, string> }
   : { status: S; body: B; headers?: Record<string, string> }
 
-/** The body of an answer that is a stream: started by the edge, which aborts the signal when the client is gone. */
+/** An event stream. The HTTP layer starts it, and aborts the signal when the client disconnects. */
 type Streamed<Events> = (signal: AbortSignal) => AsyncIterable<SentEvent<Events>>
 
-/** What the edge answers by itself. */
-type OfEdge = 206 | 304
+/** The statuses that the HTTP layer sends itself: a byte range, and Not Modified. */
+type HttpLayerStatus = 206 | 304
 
-/** The answers an operation declares, but for the errors, which are thrown, and those that the edge gives. */
+/** The responses that a handler may return. It throws errors; the HTTP layer sends 206 and 304. */
 export type Answer<Id extends OperationId> = {
-  [S in Exclude<keyof Declared<Id>, OfEdge>]: [Extract<Content<Declared<Id>[S]>, ErrorBody>] extends [never]
+  [S in Exclude<keyof Declared<Id>, HttpLayerStatus>]: [
+    Extract<Content<Declared<Id>[S]>, ErrorBody>,
+  ] extends [never]
     ? Reply<
         S,
         Id extends keyof StreamEvents
@@ -51,14 +53,14 @@ export type Answer<Id extends OperationId> = {
             : Content<Declared<Id>[S]>
       >
     : never
-}[Exclude<keyof Declared<Id>, OfEdge>]
+}[Exclude<keyof Declared<Id>, HttpLayerStatus>]
 
 type Parameters<
   Id extends OperationId,
   Place extends 'path' | 'query' | 'header',
 > = operations[Id]['parameters'] extends { [P in Place]?: infer V } ? NonNullable<V> : Record<string, never>
 
-/** Of an operation that takes JSON as well as a form, what has the file is the form. */
+/** When an operation accepts JSON and a form, the form is the body with the file field. */
 type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
   ? FormBody<operations[Id], FormFiles[Id]> | JsonBody<operations[Id]>
   : Id extends RawOperationId
@@ -83,14 +85,14 @@ type DeclaredBody<Id extends OperationId> = operations[Id] extends { requestBody
     ? C[keyof C]
     : undefined
 
-/** A validated request, as its handler sees it. */
+/** A validated request, as passed to the handler. */
 export interface Request<Id extends OperationId> {
-  /** The request id, as on the response and in the log. */
+  /** The request id, as in the header `X-Request-ID` and in the log. */
   id: string
   operation: OperationInfo
   params: Parameters<Id, 'path'>
   query: WithDefaults<Parameters<Id, 'query'>>
-  /** The declared header fields, in lower case as they arrive. */
+  /** The declared header fields; their names are in lower case. */
   headers: {
     [K in keyof Parameters<Id, 'header'> as K extends string ? Lowercase<K> : never]: Parameters<
       Id,
@@ -103,28 +105,30 @@ export interface Request<Id extends OperationId> {
     : Id extends KeyOptionalOperationId
       ? Principal | null
       : Principal
-  /** The fingerprint of the Idempotency-Key and the body; null unless the operation has `handlesIdempotency`. */
+  /** Digests of the Idempotency-Key and of the body; null unless the operation has `handlesIdempotency`. */
   idempotency: IdempotencyFingerprint | null
-  /** Aborted when the client is gone before it has its answer. */
+  /** Aborts when the client disconnects before it has the response. */
   signal: AbortSignal
   /**
-   * Holds If-Match against the entity as its GET would answer it. To be called after the row is locked and before it
-   * changes; the edge refuses to commit an answer when it was not.
+   * Compares If-Match with the ETag that the GET operation would return for `entity`. Call it after the row
+   * is locked and before the row changes; the HTTP layer refuses to commit a transaction without this call.
+   * @throws 412 when the ETags differ.
    */
   ifMatch(entity: unknown): void
 }
 
-/** Parameters that every list declares with a default are there once the request is validated. */
+/** Validation fills in the defaults, so these parameters are always set. */
 type WithDefaults<Q> = { [K in keyof Q as K extends Defaulted ? K : never]-?: NonNullable<Q[K]> } & {
   [K in keyof Q as K extends Defaulted ? never : K]: Q[K]
 }
 
 type Defaulted = 'page' | 'limit' | 'sort' | 'order' | 'disposition'
 
-/** What a handler works with. `db` is the database, or the transaction that the edge has already opened. */
+/** The services of a handler. `db` is the database, or the transaction that the HTTP layer has opened. */
 export type HandlerServices = Services & {
   db: Db
-  /** How clients reach this server, without a slash at the end. */ publicUrl: () => string
+  /** The URL at which clients reach this server, without a trailing slash. */
+  publicUrl: () => string
 }
 
 export type Handler<Id extends OperationId> = (
@@ -132,8 +136,8 @@ export type Handler<Id extends OperationId> = (
   services: HandlerServices,
 ) => Promise<Answer<Id>>
 
-/** What the handler module of a tag has to hold: one handler for each of its operations. */
+/** The handler module of a tag: one handler for each operation. */
 export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }
 
-/** What all handler modules together have to hold. */
+/** All handlers, by operation id. */
 export type Operations = { [Id in OperationId]: Handler<Id> }

@@ -1,5 +1,5 @@
-// Purges projects that were deleted 30 days ago, with everything in them. Payments survive and move to their
-// owner.
+// Purges projects 30 days after their deletion, with all resources in them. Financial records survive and
+// move to their owner.
 import type { Db } from '../infra/database/database.ts'
 import { deleteStatement } from '../infra/database/batch-delete.ts'
 import { statement } from '../infra/database/statements.ts'
@@ -36,7 +36,7 @@ async function listProjects(db: Db, after: ExpiredProject | null): Promise<Expir
   return await db.sql(expiredProjects, [after?.deleted_at ?? null, after?.id ?? null])
 }
 
-/** Deletes a project that can no longer be restored, or a batch of its events, documents or files. */
+/** Deletes a batch of the project's events, documents or files; the project itself when none are left. */
 async function purgeProject(tx: Db, { id }: ExpiredProject): Promise<{ removed: number; more: boolean }> {
   const [found] = await tx.sql(lockProject, [id])
   if (found === undefined) return { removed: 0, more: false }

@@ -14,12 +14,12 @@ export interface RetentionTasksOptions {
 
 const idempotencyRecordsPerStep = 5000
 
-// Reusing a key after 24 hours updates its row, so the row is locked to read its latest version.
+// FOR UPDATE reads the latest version of a row: a request that reuses the key after 24 hours updates it.
 const oldIdempotencyRecords = `
   SELECT ctid FROM idempotency_records WHERE created_at < now() - interval '24 hours'
   LIMIT $1 FOR UPDATE SKIP LOCKED`
 
-/** The tasks that depend on no setting of storage or AI. */
+/** Tasks for projects, idempotency records, events and webhooks. */
 export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {}): RetentionTask[] {
   return [
     ...projectRetentionTasks(),
@@ -34,7 +34,7 @@ export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {
   ]
 }
 
-/** Deletes expired files and uploads. The documents that were created from a file are deleted before it. */
+/** Deletes expired files and uploads. Documents that were created from a file are deleted before the file. */
 export function fileExpiryTasks({ storage, events }: StorageRetention): RetentionTask[] {
   return expiryTasks({
     storage,

@@ -1,4 +1,4 @@
-// The composition root: creates every service once and closes them in order.
+// The composition root: creates each service once, and closes the services in order.
 import { createProviders, type Providers } from './ai/providers/providers.ts'
 import { Generations } from './ai/chat/generation.ts'
 import type { ParsingJob } from './ai/knowledge/documents.ts'
@@ -23,7 +23,7 @@ import { createWebhookClient, type WebhookClient } from './webhooks/http-client.
 /** Every job queue that the services use. */
 export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue]
 
-/** What handlers and background workers use. */
+/** The services that handlers and background workers use. */
 export interface Services {
   config: Readonly<Config>
   database: Database
@@ -31,9 +31,9 @@ export interface Services {
   principals: Principals
   lastUsed: LastUsed
   jobs: JobQueues
-  /** Webhook deliveries to send. */
+  /** The queue of webhook deliveries. */
   deliveries: Queue<DeliveryJob>
-  /** Documents to parse and index. */
+  /** The queue of documents to parse and index. */
   documents: Queue<ParsingJob>
   events: Emitter
   eventStreams: EventStreams
@@ -42,7 +42,7 @@ export interface Services {
   /** The providers of language models. */
   providers: Providers
   gateways: Gateways
-  /** Calls of the payment gateway to make. */
+  /** The queue of calls to the payment gateway. */
   gatewayJobs: Queue<GatewayJob>
   /** The AI answers that this process generates. */
   generations: Generations
@@ -123,7 +123,7 @@ export function createServices({
     generations,
     checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
     async close() {
-      // Services that call others first, the database last.
+      // A service closes before the services that it uses; the database closes last.
       await eventStreams.close()
       await generations.close()
       await providers.close()

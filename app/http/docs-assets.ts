@@ -76,8 +76,7 @@ function gunzip(script: Buffer) {
 }
 
 /**
- * The package offers its script only through its Fastify plugin. It is imported on demand because that is
- * slow.
+ * The package offers its script only through its Fastify plugin. The import is slow, so it happens on demand.
  */
 async function scalarScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')

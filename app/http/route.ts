@@ -1,6 +1,5 @@
 // The request pipeline of one operation: authentication and rate limit → validation → idempotency and
-// preconditions → handler → serializer → ETag. Every step follows from the operation's row in the generated
-// table.
+// preconditions → handler → serializer → ETag. The operation's row in the generated table configures them.
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
@@ -41,7 +40,7 @@ export class OperationRoute {
   readonly info: OperationInfo
   readonly handler: AnyHandler
   readonly context: EdgeContext
-  /** The services of a handler that only reads: the database as it is. */
+  /** The services of a handler that only reads: `db` is the database, outside of a transaction. */
   readonly readServices: HandlerServices
   readonly #writes: boolean
   readonly #answersEvents: boolean
@@ -256,9 +255,7 @@ class OperationCall {
     }
   }
 
-  /**
-   * What must be the same when an Idempotency-Key is used again: the body, or the headers that stand for it.
-   */
+  /** The part of the request that a repeated Idempotency-Key must match: the body, or the listed headers. */
   #idempotencyBody(): unknown {
     const { idempotencyHeaders } = this.#route.info
     if (idempotencyHeaders === undefined) return this.#input.body
@@ -289,8 +286,7 @@ function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
 }
 
 /**
- * Throws 406 when Accept excludes all of the types. A type that is only known later (any type) is checked
- * then.
+ * Throws 406 when Accept excludes all of the types. For bytes the type is known later: `sendBytes` checks it.
  */
 function requireAcceptable({ headers }: FastifyRequest, types: string[]): void {
   if (types.length > 0 && !types.includes('*/*') && !accepts(headers.accept, types))

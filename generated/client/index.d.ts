@@ -9,7 +9,8 @@ import type { operations, paths } from './types.js'
 export type { Clock } from './clock.js'
 export type { ClientOptions } from './client.js'
 export { ConnectionError, DeadlineError, PlatformError, type ErrorCode, type ErrorDetails } from './error.js'
-export type { Answer, CallOptions, Input, Output, StreamEvent, TypedResponse, UploadOptions } from './method.js'
+export type { Answer, CallOptions, Input, Output, StreamEvent } from './method.js'
+export type { TypedResponse, UploadOptions } from './method.js'
 export type { Methods } from './operations.js'
 export type { Progress } from './progress.js'
 export type { components, operations, paths } from './types.js'
@@ -20,7 +21,7 @@ export interface PlatformClient extends Methods {
    * errors.
    */
   api: Client<paths>
-  /** Uploads a file in chunks; resumes after a network error. @returns the upload with its `file_id`. */
+  /** Uploads a file in chunks; resumes after network errors. Returns the upload with `file_id`. */
   resumableUpload (
     file: Blob,
     options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>,

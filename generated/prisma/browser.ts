@@ -19,78 +19,84 @@ export * as $Enums from './enums.ts'
 export * from './enums.ts';
 /**
  * Model User
- * A person. A deleted one stays as a nameless row, because projects and members refer to it.
+ * The row of a deleted user stays without personal data, because projects and members refer to it.
  */
 export type User = Prisma.UserModel
 /**
  * Model Settings
- * 
+ * The preferences of a user. The row is created with the user, and deleted when the user is deleted.
  */
 export type Settings = Prisma.SettingsModel
 /**
  * Model ApiKey
- * Only the SHA-256 of a key is kept; `start` is what a list may show of it.
+ * An API key. Only the SHA-256 of its secret is stored. Triggers notify all servers of every change.
  */
 export type ApiKey = Prisma.ApiKeyModel
 /**
  * Model Project
- * 
+ * A project. It always has an owner, a member with the role `owner`; a trigger checks this at commit.
  */
 export type Project = Prisma.ProjectModel
 /**
  * Model Member
- * 
+ * The membership of a user in a project. A trigger refuses deleted users.
  */
 export type Member = Prisma.MemberModel
 /**
  * Model Invitation
- * 
+ * An invitation of an email address to a project.
  */
 export type Invitation = Prisma.InvitationModel
 /**
  * Model ProjectCount
- * How many projects of each status a user is a member of: the exact total of a list without counting it.
+ * The number of a user's projects by status, so that a list needs no count. The triggers `members_count_*`
+ * maintain it.
  */
 export type ProjectCount = Prisma.ProjectCountModel
 /**
  * Model IdempotencyRecord
- * The remembered answer of a POST. Key and answer are unreadable without the Idempotency-Key itself.
+ * The stored response of a POST with an Idempotency-Key. The Idempotency-Key encrypts the response, and only
+ * a digest of the key is stored. A job deletes rows after 24 hours.
  */
 export type IdempotencyRecord = Prisma.IdempotencyRecordModel
 /**
  * Model Event
- * Something that happened: written in the transaction that did it. A row has no sequence until it is numbered, which
- * happens after its commit and one by one, so that what is numbered later was never visible earlier.
+ * An event, written in the transaction that made the change. The function `number_events` sets `sequence`
+ * after the commit, one process at a time. So an event never becomes visible after one with a higher
+ * sequence.
  */
 export type Event = Prisma.EventModel
 /**
  * Model EventLog
- * One row: how far the log is numbered, and how far it has been removed.
+ * A single row: the last sequence that was assigned, and the last sequence that retention has deleted.
  */
 export type EventLog = Prisma.EventLogModel
 /**
  * Model WebhookEndpoint
- * 
+ * A URL that receives events as signed requests.
  */
 export type WebhookEndpoint = Prisma.WebhookEndpointModel
 /**
  * Model WebhookDelivery
- * One event on its way to one endpoint. A pending one has exactly one job in the queue.
+ * The delivery of one event to one endpoint. A pending delivery has exactly one job in the queue.
  */
 export type WebhookDelivery = Prisma.WebhookDeliveryModel
 /**
  * Model File
- * A file. Its bytes are a complete and durable blob with the key `blobKey`, and never change.
+ * A file. Its bytes are the blob with the key `blobKey`. The blob is complete and durable, and never
+ * changes.
  */
 export type File = Prisma.FileModel
 /**
  * Model StorageUsage
- * Number and total size of the files of a workspace, maintained by triggers on files. Quotas are checked against it.
+ * The number and total bytes of the files of a workspace, for quotas. The triggers `files_added` and
+ * `files_removed` maintain it.
  */
 export type StorageUsage = Prisma.StorageUsageModel
 /**
  * Model DeletedBlob
- * A blob whose file or avatar was deleted. A job deletes the blob and then this row.
+ * A blob to delete. The triggers `files_removed` and `avatars_removed` insert it when a file or an avatar is
+ * deleted. A job deletes the blob, then this row.
  */
 export type DeletedBlob = Prisma.DeletedBlobModel
 /**
@@ -100,116 +106,122 @@ export type DeletedBlob = Prisma.DeletedBlobModel
 export type FileLink = Prisma.FileLinkModel
 /**
  * Model Upload
- * A resumable upload: the metadata of the future file, and how many bytes are durable.
+ * A resumable upload (tus): the metadata of the future file, and the number of durable bytes (`received`).
  */
 export type Upload = Prisma.UploadModel
 /**
  * Model Avatar
- * A user's avatar: squares of 64, 128 and 256 pixels, each a blob with the key `<id>-<size>`.
+ * A user's avatar in 64, 128 and 256 pixels. Each size is a blob with the key `<id>-<size>`.
  */
 export type Avatar = Prisma.AvatarModel
 /**
  * Model KnowledgeBase
- * A collection of documents that answers draw on.
+ * A collection of documents that chat answers can cite.
  */
 export type KnowledgeBase = Prisma.KnowledgeBaseModel
 /**
  * Model Document
- * What was added to a knowledge base. Its chunks are those of its last reading that succeeded, all of them or none.
+ * A document in a knowledge base. Its chunks are those of the last successful parsing run; they are replaced
+ * in one transaction.
  */
 export type Document = Prisma.DocumentModel
 /**
  * Model DocumentCount
- * How many documents of each status a knowledge base has: kept by triggers.
+ * The number of documents of a knowledge base by status. The triggers `documents_added`, `documents_removed`
+ * and `documents_moved` maintain it.
  */
 export type DocumentCount = Prisma.DocumentCountModel
 /**
  * Model DocumentText
- * The text as it was read, which chunks and citations count in (UTF-16 code units).
+ * The parsed text of a document. The offsets of chunks and citations count its UTF-16 code units.
  */
 export type DocumentText = Prisma.DocumentTextModel
 /**
  * Model Chunk
- * A passage that is searched and cited.
+ * A passage of a document: the unit of search and of citations.
  */
 export type Chunk = Prisma.ChunkModel
 /**
  * Model Lexeme
- * The lexemes of a knowledge base, each with how many of its chunks have it. They outlive it until they are removed, step by step.
+ * A lexeme of a knowledge base, with the number of chunks that contain it. Rows of a deleted knowledge base
+ * stay until a job has deleted them in batches.
  */
 export type Lexeme = Prisma.LexemeModel
 /**
  * Model RemovedChunk
- * A chunk that is gone and whose lexemes count nevertheless, until they are discounted.
+ * A deleted chunk whose lexemes are still included in the counters. The trigger `chunks_removed` inserts it;
+ * a job subtracts the counts and deletes the row.
  */
 export type RemovedChunk = Prisma.RemovedChunkModel
 /**
  * Model ChunkCount
- * How many chunks a knowledge base has in each language, and how many tokens these have together.
+ * The number of chunks of a knowledge base by language, and their total number of tokens.
  */
 export type ChunkCount = Prisma.ChunkCountModel
 /**
  * Model Session
- * A conversation that is remembered.
+ * A chat session: a stored conversation.
  */
 export type Session = Prisma.SessionModel
 /**
  * Model Message
- * One turn of a conversation; of one that is not stored only the answer, for a day.
+ * A message of a chat session. Without a session, only the answer is stored, for 24 hours.
  */
 export type Message = Prisma.MessageModel
 /**
  * Model AiUsage
- * What a key has used on a day (UTC).
+ * The AI usage of an API key on one day (UTC).
  */
 export type AiUsage = Prisma.AiUsageModel
 /**
  * Model Product
- * What is sold.
+ * A product of the catalogue.
  */
 export type Product = Prisma.ProductModel
 /**
  * Model Price
- * Never changes but for `active`; a trigger sees to it.
+ * A price of a product. Only `active` can change; the trigger `prices_fixed` enforces it.
  */
 export type Price = Prisma.PriceModel
 /**
  * Model Order
- * Kept when its project or its owner goes: it stands for money.
+ * An order. Financial records survive the deletion of their project and of their owner. Triggers allow only
+ * valid changes of the status, and keep amount, currency and owner fixed.
  */
 export type Order = Prisma.OrderModel
 /**
  * Model OrderItem
- * 
+ * A line of an order. It never changes; the trigger `order_items_fixed` enforces it.
  */
 export type OrderItem = Prisma.OrderItemModel
 /**
  * Model Checkout
- * 
+ * A checkout session: the attempt of a customer to pay an order on a payment page.
  */
 export type Checkout = Prisma.CheckoutModel
 /**
  * Model Payment
- * A try to pay an order. Of those of an order one at most has succeeded.
+ * An attempt to pay an order. At most one payment of an order succeeds. Triggers allow only valid changes of
+ * the status, and keep amount and currency fixed.
  */
 export type Payment = Prisma.PaymentModel
 /**
  * Model Refund
- * 
+ * A refund of a payment, in full or in part.
  */
 export type Refund = Prisma.RefundModel
 /**
  * Model Subscription
- * 
+ * A subscription to a recurring price. Each period is paid by an order.
  */
 export type Subscription = Prisma.SubscriptionModel
 /**
  * Model GatewayEvent
- * What a gateway has told, so that it is heard once.
+ * A processed webhook event of a payment gateway. A repeated event is ignored.
  */
 export type GatewayEvent = Prisma.GatewayEventModel
 /**
  * Model PaymentClock
- * One row: how far the sandbox's clock is ahead.
+ * A single row: the offset of the sandbox's clock, which the function `payments_now` adds to the time.
  */
 export type PaymentClock = Prisma.PaymentClockModel

@@ -306,7 +306,7 @@ const payments = {
   paymentGateway: oneOf('PAYMENT_GATEWAY', {
     values: ['sandbox', 'stripe'],
     default: 'sandbox',
-    description: 'Payment gateway: sandbox, which charges nobody, or stripe.',
+    description: 'Payment gateway: `sandbox` (no money moves) or `stripe`.',
   }),
 }
 

@@ -1,4 +1,4 @@
-// The types of the contract: an operation in generated/operations.ts, and the bodies that are not JSON.
+// The types of the contract: an operation in generated/operations.ts, and bodies that are not JSON.
 import type { Readable } from 'node:stream'
 
 /**
@@ -11,7 +11,7 @@ export type SentEvent<Events> =
       [Name in keyof Events]: { event: Name; id?: string; data: Events[Name] }
     }[keyof Events]
 
-/** A response body of bytes. The edge sends all of it, a range, or 304 when the client has it already. */
+/** A response body of bytes. The HTTP layer sends all bytes, a range, or 304 for a matching ETag. */
 export interface Bytes {
   type: string
   bytes: number
@@ -20,11 +20,9 @@ export interface Bytes {
   modifiedAt: Date
   /** Further header fields. */
   headers: Record<string, string>
-  /**
-   * Opens the bytes, or those from `start` to `end`, both included. Called at most once, when they are sent.
-   */
+  /** Opens all bytes, or those from `start` to `end`, both included. Called at most once. */
   open(range?: { start: number; end: number }): Promise<Readable>
-  /** The URL to which the client is redirected instead. Called at most once, in place of `open`. */
+  /** The URL to redirect the client to. Called at most once, in place of `open`. */
   address?(): Promise<string>
 }
 
@@ -32,7 +30,7 @@ export interface Bytes {
 export interface FilePart {
   /** The media type that the client declared. */
   declaredType: string | null
-  /** Ends when the whole form was received and is well-formed; fails otherwise. */
+  /** Ends after the whole form was received and is well-formed; fails otherwise. */
   content: Readable
   /** SHA-256 in hex. The reader of the content sets it; the check of a repeated Idempotency-Key uses it. */
   sha256?: string
@@ -47,7 +45,7 @@ export interface IdempotencyFingerprint {
 export interface FormInfo {
   /** The field of the file. */
   file: string
-  /** Whether the form has a field for the name of the file. */
+  /** Whether the form has a field `name` for the file name. */
   named: boolean
   /** The fields that contain JSON. */
   json: string[]
@@ -59,7 +57,7 @@ export interface FormInfo {
 export interface OperationInfo {
   id: string
   method: string
-  /** As in the spec, with the prefix of the server. */
+  /** The path as in the spec, with the server's prefix: `/v1/projects/{id}`. */
   path: string
   /** The path in the notation of Fastify's router. */
   url: string
@@ -75,9 +73,9 @@ export interface OperationInfo {
     contentTypes: string[]
     /** For a form with a file. */
     form?: FormInfo
-    /** The handler reads the body, unless it is JSON, while it is received. */
+    /** The handler reads the body while it arrives. A JSON body is always read first. */
     streamed?: boolean
-    /** The handler gets the bytes of the JSON. */
+    /** The handler gets the bytes of the JSON body, for example to verify a signature. */
     raw?: boolean
   } | null
   /**
@@ -98,13 +96,13 @@ export interface OperationInfo {
   /** Whether the response to an Idempotency-Key is stored. */
   idempotent: boolean
   /**
-   * The handler stores the response of an Idempotency-Key itself,
-   * because the operation takes too long for one transaction.
+   * The handler stores the response of an Idempotency-Key itself, because the operation takes too long for
+   * one transaction.
    */
   handlesIdempotency?: boolean
-  /** The header fields that a repeated Idempotency-Key must match, for a body of raw bytes that is not compared. */
+  /** Header fields that a repeated Idempotency-Key must match. For streamed bytes, which are not compared. */
   idempotencyHeaders?: string[]
-  /** The GET whose answer If-Match is held against. */
+  /** The id of the GET operation whose ETag is compared with If-Match. */
   ifMatch: string | null
   etag: boolean
   paged: boolean

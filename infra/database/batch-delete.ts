@@ -15,8 +15,8 @@ export interface DeleteOptions {
 /**
  * A statement that deletes the rows of a table whose keys `keysQuery` selects. It returns their number.
  *
- * The keys are selected once, into an array. With `IN (SELECT … LIMIT n)` the planner repeats the selection
- * for every row as long as its statistics say that the table is empty.
+ * ARRAY(…) runs `keysQuery` once. With `IN (SELECT … LIMIT n)`, PostgreSQL may run it for every row while its
+ * statistics say that the table is empty.
  */
 export function deleteStatement(
   table: string,

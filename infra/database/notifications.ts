@@ -1,6 +1,6 @@
 // LISTEN/NOTIFY: one connection of a process receives the notifications of all channels. It reconnects when
-// it is lost or silent. Notifications in between are lost, so subscribers are told when the connection is
-// lost and restored.
+// it is lost or silent. Notifications in between are lost, so subscribers learn when the connection is lost
+// and when it is restored.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -52,7 +52,7 @@ export class Listener {
     this.#url = url
     this.#onError = onError
     this.#heartbeat = heartbeat
-    // Every listener answers barriers, whatever else it listens to, because all of them are waited for.
+    // Every listener answers barriers on any channels, because `waitForListeners` waits for all listeners.
     this.on('barrier', (token) => {
       this.#unanswered.push(token)
       this.#pause.abort()

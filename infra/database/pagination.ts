@@ -37,8 +37,8 @@ export function pageOf<Item>(data: Item[], total: number, { page, limit }: PageQ
 }
 
 /**
- * A page from rows with the `total` in each, so that the total needs no statement of its own. A page past the
- * end is one row of nulls with the total.
+ * A page from rows that each contain the `total`, so that the total needs no statement of its own. For a page
+ * past the end there is one row: the total, and null in all other columns.
  */
 export function pageOfRows<Item extends { id: string }>(
   rows: Array<Item & { total: number }>,
@@ -60,15 +60,15 @@ export interface Listing {
   /** The sort column. Ties are broken by `id`. */
   key: string
   id: string
-  /** A query for `total`, where a rollup knows the count. Default: counts the rows that match. */
+  /** A query that reads `total` from a counter table. Default: counts the matching rows. */
   total?: string
-  /** Whether the best plan depends on the values, so that the statement is not prepared. Default false. */
+  /** True when the best plan depends on the values: the statement is not prepared. Default false. */
   searches?: boolean
 }
 
 /**
- * No list returns more items than this; a constant LIMIT lets PostgreSQL plan a prepared statement for few
- * rows.
+ * The largest `limit` of any list. The constant in the inner LIMIT makes PostgreSQL plan the prepared
+ * statement for few rows.
  */
 const maxLimit = 100
 
@@ -94,7 +94,7 @@ export async function listPage<Item extends { id: string }>(
   return pageOfRows(await db.sql(statementOf<Item & { total: number }>(text, { searches }), values), query)
 }
 
-/** Escapes text for LIKE, and for Prisma's `contains`, which escapes nothing itself. */
+/** Escapes text for LIKE, and for Prisma's `contains`, which does not escape it. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 
 /**
- * An SQL statement with numbered parameters ($1, $2, …). Without a name PostgreSQL plans it for every call.
+ * An SQL statement with numbered parameters ($1, $2, …). Without a name, it is planned for every call.
  */
 export interface Statement<Row> {
   name?: string
@@ -11,7 +11,7 @@ export interface Statement<Row> {
 }
 
 /**
- * Declares a prepared statement. Its rows have timestamps as RFC 3339 strings in UTC and bigints as numbers.
+ * Declares a prepared statement. In its rows, timestamps are RFC 3339 strings in UTC and bigints are numbers.
  */
 export function statement<Row>(text: string): Statement<Row> {
   return { name: statementName(text), text }
@@ -25,9 +25,9 @@ export function statementName(text: string): string {
 const prepared = new Map<string, Statement<unknown>>()
 
 /**
- * Returns the prepared statement for a text that is composed at run time. There must be few such texts,
- * because each stays prepared. With `searches` it is not prepared: the best plan of a search depends on its
- * values, and PostgreSQL would reuse the plan of broad searches for narrow ones.
+ * Returns the prepared statement for a text that is composed at run time. Keep the number of such texts low:
+ * a connection keeps every prepared statement. With `searches` the statement is not prepared: the best
+ * plan of a search depends on the values, and PostgreSQL would use one plan for broad and narrow searches.
  */
 export function statementOf<Row>(text: string, { searches = false } = {}): Statement<Row> {
   if (searches) return { text }

@@ -1,6 +1,6 @@
-// Timestamps that clients may compare.
+// Timestamps of updates.
 
-/** Now, or a millisecond after `previous` if that is later: every change must move `updated_at`. */
+/** Now, but at least a millisecond after `previous`: every change increases `updated_at`. */
 export function timestampAfter(previous: Date): Date {
   return new Date(Math.max(Date.now(), previous.getTime() + 1))
 }

@@ -45,8 +45,8 @@ export interface DocumentParts {
 }
 
 /**
- * A complete document with one style sheet and without scripts. The `style` element contains nothing but
- * `style`, whose hash is in the Content-Security-Policy.
+ * A complete document with one style sheet and without scripts. The `style` element must contain exactly
+ * `style`, because the Content-Security-Policy contains its hash.
  */
 export function htmlDocument({ title, icon, style, head, body }: DocumentParts): string {
   return html`<!doctype html>
@@ -66,10 +66,7 @@ export function htmlDocument({ title, icon, style, head, body }: DocumentParts):
     </html> `.text
 }
 
-/**
- * The Content-Security-Policy of a document: its style sheet, forms to `formAction`, and no external
- * resources.
- */
+/** The Content-Security-Policy of a document: it allows the style sheet and forms to `formAction` only. */
 export function contentSecurityPolicy(style: string, formAction: "'self'" | "'none'"): string {
   return [
     "default-src 'none'",

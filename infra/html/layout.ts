@@ -1,5 +1,5 @@
 // The layout of the HTML pages of this server (payments, receipts, errors): one style sheet, no scripts, no
-// external resources. Their headers allow this style sheet and forms to this server only, and forbid caching.
+// external resources. The headers allow only this style sheet and forms to this server, and forbid caching.
 import { html, htmlDocument, contentSecurityPolicy, type Html } from './html.ts'
 
 const style = `

@@ -96,7 +96,8 @@ export async function benchChat(
       ),
       '',
       `CPU of this server per token, with ${streams} streams of ${perSecond} tokens per second: ` +
-        `${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, including everything before and after the tokens.`,
+        `${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, ` +
+        'including everything before and after the tokens.',
     ].join('\n')
   } finally {
     for (const close of closers) await close()

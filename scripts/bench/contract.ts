@@ -79,9 +79,13 @@ export async function copyProject(folder: string): Promise<void> {
   for (const { id, tag } of Object.values(operations)) tags.set(tag, [...(tags.get(tag) ?? []), id])
   mkdirSync(join(folder, 'handlers'))
   for (const [tag, ids] of tags) {
+    const functions = ids.map((id) => {
+      const answer = id === 'getHealth' ? "{ status: 200, body: { status: 'ok' } }" : '{ status: 204 }'
+      return `  async ${id} () { return ${answer} }`
+    })
     writeFileSync(
       join(folder, 'handlers', `${tag}.ts`),
-      `export const ${exportName(tag)} = {\n${ids.map((id) => `  async ${id} () { return ${id === 'getHealth' ? "{ status: 200, body: { status: 'ok' } }" : '{ status: 204 }'} }`).join(',\n')}\n}\n`,
+      `export const ${exportName(tag)} = {\n${functions.join(',\n')}\n}\n`,
     )
   }
   writeFileSync(join(folder, 'boot.ts'), bootSource(folder))
@@ -124,7 +128,8 @@ async function usingAll(stage: Stage, folder: string): Promise<number> {
 const modules = []
 for (const name of ${JSON.stringify(validation)}) modules.push((await import('./generated/' + name)).default)
 const before = used()
-for (const functions of modules) for (const name of Object.keys(functions)) try { functions[name]({ data: [] }) } catch {}
+for (const functions of modules)
+  for (const name of Object.keys(functions)) try { functions[name]({ data: [] }) } catch {}
 process.stderr.write(\`used \${used() - before}\\n\`)
 `,
   )
@@ -139,9 +144,9 @@ function report(costs: Cost[], repeats: number): string {
   return [
     `Seconds of CPU, the best of ${repeats} to ${repeats + 1}.`,
     `This project's contract has ${ownOperations} operations. The server cannot start with a smaller one.`,
-    '"Ready": from the start of the process, with a migrated database, until it serves. Its parts are the generated',
-    'modules: request validators, response validators and serializers. "First uses": the additional time until each',
-    'of their functions has been called once.',
+    '"Ready": from the start of the process, with a migrated database, until it serves. Its parts are the',
+    'generated modules: request validators, response validators and serializers. "First uses": the',
+    'additional time until each of their functions has been called once.',
     '',
     table(
       [

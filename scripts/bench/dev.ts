@@ -191,8 +191,9 @@ function report(costs: Map<Save, Cost[]>, rounds: number): string {
   const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
   const s = (value: number): string => value.toFixed(2)
   return [
-    `Seconds from a save to the first response of the new server, medians of ${rounds} saves: CPU of the generator,`,
-    'the servers, the watcher and PostgreSQL. "Afterwards": CPU for the exit of the old server and the next standby.',
+    `Seconds from a save to the first response of the new server, medians of ${rounds} saves: CPU of the`,
+    'generator, the servers, the watcher and PostgreSQL. "Afterwards": CPU for the exit of the old server',
+    'and the next standby.',
     '',
     table(
       ['saved', 'CPU', 'slowest', 'by the clock', 'afterwards'],

@@ -185,9 +185,11 @@ function report(
   const ratio = (a: Server, b: Server) =>
     actions.map((action) => (result(a, action).best / result(b, action).best).toFixed(2))
   return [
-    `Requests per second of the server's CPU: the best of ${rounds} rounds of ${seconds} s, ${connections} connections,`,
-    `a user with ${count(projects)} projects, pages of 20 with the exact total. Only this server logs (to /dev/null).`,
-    'The minimal server validates nothing; the other two cache keys forever. All responses were compared first.',
+    `Requests per second of the server's CPU: the best of ${rounds} rounds of ${seconds} s, ` +
+      `${connections} connections,`,
+    `a user with ${count(projects)} projects, pages of 20 with the exact total. Only this server logs`,
+    '(to /dev/null). The minimal server validates nothing; the other two cache keys forever. All responses',
+    'were compared first.',
     '',
     table(
       ['server', ...titles],

@@ -21,7 +21,8 @@ export interface LoadOptions {
 
 export interface Load {
   /**
-   * Sends requests for the given time or number, whichever ends first. @returns the number of responses.
+   * Sends requests until the time has passed or the number of requests is reached.
+   * @returns the number of responses.
    */
   fire(limit: { seconds: number; requests: number }): Promise<number>
   close(): void

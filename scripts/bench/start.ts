@@ -76,8 +76,8 @@ async function start(stage: Stage, file: string, env: Record<string, string>): P
 function report(rows: Row[], repeats: number): string {
   const s = (value: number): string => value.toFixed(2)
   return [
-    `Seconds from the start of the process to its first 200, the best of ${repeats}. This server includes its`,
-    'database and its background workers; the other two have only one route.',
+    `Seconds from the start of the process to its first 200, the best of ${repeats}. This server includes`,
+    'its database and its background workers; the other two have only one route.',
     '',
     table(
       ['contract', 'server', 'CPU', 'by the clock'],

@@ -74,7 +74,8 @@ async function benchTransfers(stage: Stage, { rounds, bytes }: StorageSizes): Pr
   }
   const [ours, bare] = servers
   return [
-    `CPU seconds of the server per GiB: the minimum of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB each.`,
+    'CPU seconds of the server per GiB: ' +
+      `the minimum of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB each.`,
     '',
     table(
       ['', 'upload', 'download'],

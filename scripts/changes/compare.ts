@@ -195,13 +195,10 @@ function parametersOf(document: Json, operation: Node): Map<string, Node> {
   for (const owner of [{ value: nodeAt(document, path), pointer: path }, operation]) {
     for (const i of Object.keys(owner.value.parameters ?? [])) {
       const node = follow(document, child(owner, 'parameters', i))
+      const { in: place, name } = node.value
       // Path parameters are identified by their order.
-      all.set(
-        node.value.in === 'path'
-          ? `path ${position++}`
-          : `${node.value.in} ${node.value.in === 'header' ? node.value.name.toLowerCase() : node.value.name}`,
-        node,
-      )
+      const id = place === 'path' ? position++ : place === 'header' ? name.toLowerCase() : name
+      all.set(`${place} ${id}`, node)
     }
   }
   return all

@@ -1,4 +1,5 @@
-// `npm run check`: checks generated/, the migrations, the types, the layers and the style of the code.
+// `npm run check`: checks generated/, the migrations, the settings, the types, the layers and the style of
+// the code.
 // Every step runs even if another fails. Each prints one line, followed by its problems.
 import { spawn } from 'node:child_process'
 import { dirname, join, resolve } from 'node:path'
@@ -28,6 +29,11 @@ const steps: Step[] = [
     name: 'types',
     summary: 'everything compiles and every promise is awaited',
     command: ['scripts/check/types.ts'],
+  },
+  {
+    name: 'settings',
+    summary: '.env.example and docs/configuration.md match the settings table',
+    command: ['scripts/settings/main.ts', '--check'],
   },
   { name: 'layers', summary: 'no layer imports a higher one', command: ['scripts/check/layers.ts'] },
   { name: 'lines', summary: 'no line is longer than 110 columns', command: ['scripts/check/lines.ts'] },

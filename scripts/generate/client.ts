@@ -200,7 +200,8 @@ ${uploadTypes}import type { ${resumable ? 'operations, ' : ''}paths } from './ty
 export type { Clock } from './clock.js'
 export type { ClientOptions } from './client.js'
 export { ConnectionError, DeadlineError, PlatformError, type ErrorCode, type ErrorDetails } from './error.js'
-export type { Answer, CallOptions, Input, Output, StreamEvent, TypedResponse, UploadOptions } from './method.js'
+export type { Answer, CallOptions, Input, Output, StreamEvent } from './method.js'
+export type { TypedResponse, UploadOptions } from './method.js'
 export type { Methods } from './operations.js'
 export type { Progress } from './progress.js'
 export type { components, operations, paths } from './types.js'
@@ -213,7 +214,7 @@ export interface PlatformClient extends Methods {
   api: Client<paths>
 ${
   resumable
-    ? `  /** Uploads a file in chunks; resumes after a network error. @returns the upload with its \`file_id\`. */
+    ? `  /** Uploads a file in chunks; resumes after network errors. Returns the upload with \`file_id\`. */
   resumableUpload (
     file: Blob,
     options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>,

@@ -18,7 +18,7 @@ const takes =
     parameters.some((p) => p.name === name)
 /** Whether responses are stored by Idempotency-Key. */
 const usesIdempotency = (declared: Declared): boolean =>
-  takes('Idempotency-Key')(declared) && declared.operation['x-idempotency'] !== 'anew'
+  takes('Idempotency-Key')(declared) && declared.operation['x-idempotency'] !== 'none'
 const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
 
 /** The condition of each group of x-implied-responses. */

@@ -105,7 +105,12 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
 }
 
 function declaration(name: string, type: string, comment: string): string {
-  return `${banner}/** ${comment} */\ndeclare const ${name}: Record<string, ${type}>\nexport default ${name}\n`
+  const lines = [
+    `/** ${comment} */`,
+    `declare const ${name}: Record<string, ${type}>`,
+    `export default ${name}`,
+  ]
+  return `${banner}${lines.join('\n')}\n`
 }
 
 interface Options {

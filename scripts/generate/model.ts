@@ -124,7 +124,7 @@ export function operationsOf(document: Json): Operation[] {
         ),
         secretAnswer: operation['x-secret-answer'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
-        ignoresIdempotencyKey: operation['x-idempotency'] === 'anew',
+        ignoresIdempotencyKey: operation['x-idempotency'] === 'none',
         entity: item.get?.operationId ?? null,
       })
     }

@@ -75,7 +75,8 @@ function skeleton(operation: Operation): string {
       ? []
       : [
           'const unscoped = await server.person({ scopes: [] })',
-          `t.equal((await unscoped.client.${call}).status, 403, 'with a key without ${scopes.join(' and ')}')`,
+          `t.equal((await unscoped.client.${call}).status, 403, ` +
+            `'with a key without ${scopes.join(' and ')}')`,
         ]),
     'const { client } = await server.person()',
     `const reply = await client.${call}`,

@@ -140,7 +140,7 @@ function inputs() {
   return hash.update(process.platform + '-' + process.arch).digest('hex')
 }
 
-/** Changes whenever somebody else runs npm in this folder. */
+/** Changes when another process runs npm in this folder. */
 function installedMark() {
   if (!existsSync(installedFile)) return ''
   const { mtimeMs, size } = statSync(installedFile)

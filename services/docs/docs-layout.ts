@@ -1,4 +1,4 @@
-// The layout of the documentation pages: one style, no script, nothing from other hosts; readable on a phone.
+// The layout of the documentation pages: one style sheet, no scripts, no external resources.
 import { html, htmlDocument, contentSecurityPolicy, type Html } from '../../infra/html/html.ts'
 
 const style = `
@@ -52,7 +52,7 @@ export const docsPageHeaders: Readonly<Record<string, string>> = {
   'x-frame-options': 'DENY',
 }
 
-/** A whole documentation page. */
+/** A complete documentation page. */
 export function docsPageOf({ title, body }: { title: string; body: Html }): string {
   return htmlDocument({
     title: `${title} · Platform API`,

@@ -31,7 +31,7 @@ interface Guide {
 
 const rendered = new Map<string, Guide>()
 
-/** Renders a guide once. The guides are files of this project, so their HTML needs no sanitizing. */
+/** Renders each guide once. Guides are files of this project, so their HTML is trusted. */
 function guideOf(name: string): Guide {
   let guide = rendered.get(name)
   if (guide === undefined) {

@@ -1,5 +1,5 @@
-// The published OpenAPI document. It is read once at the start of the server, so that it matches the running
-// code even if a later build overwrites the file.
+// The published OpenAPI document. The server reads it once at the start, so the document matches the running
+// code even after a build overwrites the file.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

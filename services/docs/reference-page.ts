@@ -1,15 +1,12 @@
-// The API reference at /docs: Scalar renders the OpenAPI document and sends the requests that readers try.
-// The page loads nothing from other servers, and its Content-Security-Policy forbids that.
+// The API reference at /docs: Scalar renders the OpenAPI document and sends test requests. The page loads no
+// external resources; its Content-Security-Policy forbids them.
 import { readFileSync } from 'node:fs'
 
 const scalar = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
 ) as { version: string }
 
-/**
- * The path of the page's script. It contains Scalar's version, so that browsers can cache the script for
- * ever.
- */
+/** The path of the page's script. It contains Scalar's version, so browsers may cache the script forever. */
 export const docsScriptPath = `/docs/scalar-${scalar.version}.js`
 
 /** The path of the OpenAPI document with examples and code samples; only the page uses it. */
@@ -22,7 +19,7 @@ const styles = `
 section:focus-visible { outline: none }
 @media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }`
 
-/** Scalar's settings. `persistAuth: false` keeps an entered API key in the memory of the tab only. */
+/** Scalar's settings. With `persistAuth: false` the API key stays in the memory of the tab. */
 const settings = {
   url: docsOpenapiPath,
   slug: 'platform-api',

@@ -123,13 +123,11 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
     const deliveryIds = recipients.map(() => newId('whd'))
     if (recipients.length === 0) return deliveryIds
     await tx.sql(insertDeliveries, [deliveryIds, recipients.map((endpoint) => endpoint.id), eventId, at])
-    const jobs = recipients.map(
-      ({ id, failing }, i): NewJob<DeliveryJob> => ({
-        data: { delivery_id: deliveryIds[i] },
-        group: id,
-        lane: failing ? 'failing' : undefined,
-      }),
-    )
+    const jobs = recipients.map(({ id, failing }, i): NewJob<DeliveryJob> => ({
+      data: { delivery_id: deliveryIds[i] },
+      group: id,
+      lane: failing ? 'failing' : undefined,
+    }))
     await deliveries.add(tx, jobs)
     return deliveryIds
   }

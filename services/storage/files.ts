@@ -180,9 +180,8 @@ export async function listFiles(db: Db, workspaceId: string, query: FileListQuer
   if (query.tag !== undefined) filters.push(`f.tags @> ARRAY[${value(query.tag)}]::text[]`)
   if (query.path !== undefined) {
     const folder = query.path.replace(/\/+$/, '')
-    filters.push(
-      `(f.path COLLATE "C" = ${value(folder)} OR f.path COLLATE "C" LIKE ${value(`${escapeLike(folder)}/%`)})`,
-    )
+    const path = 'f.path COLLATE "C"'
+    filters.push(`(${path} = ${value(folder)} OR ${path} LIKE ${value(`${escapeLike(folder)}/%`)})`)
   }
   if (query.q !== undefined) filters.push(`lower(f.name) LIKE lower(${value(containsPattern(query.q))})`)
   const isFiltered = filters.length > 0

@@ -265,7 +265,10 @@ t.test('the event stream parser throws on every event that the spec does not dec
   }
   for (const [text, expectedError] of [
     ['data: {}\n\n', /the event message of streamEvents does not match the spec/],
-    ['event: end\ndata: {"reason":"shutdown","more":1}\n\n', /the event end of streamEvents does not match the spec/],
+    [
+      'event: end\ndata: {"reason":"shutdown","more":1}\n\n',
+      /the event end of streamEvents does not match the spec/,
+    ],
     ['event: other\ndata: {}\n\n', /streamEvents sent the event other, which the spec does not declare/],
     ['event: end\ndata: {\n\n', /JSON/],
     ['', /has ended/],

@@ -1,4 +1,4 @@
-// The guides: each is served as a page, its commands run as they stand, and their output is what the guide shows.
+// The guides: each is served as a page, its commands work, and their output is what the guide shows.
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

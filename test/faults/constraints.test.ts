@@ -171,7 +171,9 @@ async function rejectedByLinter(constraints: Constraint[]): Promise<Set<string>>
     const paths = candidates.filter(
       ({ place, keyword }) => keyword === 'required' && nodeAt(document, place).in === 'path',
     )
-    if ((await countLintProblems(folder, paths, /a path parameter must be `required: true`/)) === paths.length)
+    if (
+      (await countLintProblems(folder, paths, /a path parameter must be `required: true`/)) === paths.length
+    )
       for (const one of paths) rejected.add(nameOf(one))
     for (const one of candidates.filter(
       ({ place, keyword, name }) =>

@@ -355,7 +355,8 @@ t.test(`${readers} readers, half of which disconnect at random`, { timeout: 280_
     t.comment(
       `round ${round + 1}: ${received} events received, ` +
         `${((then.cpu - before.cpu) / received).toFixed(1)} µs of CPU time each; ` +
-        `the event loop was blocked for ${then.maxEventLoopDelayMs} ms at most; all streams ended after ${gone} ms`,
+        `the event loop was blocked for ${then.maxEventLoopDelayMs} ms at most; ` +
+        `all streams ended after ${gone} ms`,
     )
     // Connections of the test, the database and the clients of this process.
     await waitUntil(async () => (await server.observe()).sockets < 30)

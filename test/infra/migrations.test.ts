@@ -14,7 +14,7 @@ import { runProgram } from '../support/program.ts'
 
 const MIGRATING = 'support/migrating-server.ts'
 
-/** A function body full of semicolons, which only PostgreSQL can tell from ends of statements. */
+/** A function body with semicolons. Only PostgreSQL can distinguish them from ends of statements. */
 const WITH_FUNCTION = `
   CREATE TABLE one (n int);
   CREATE FUNCTION plus_one(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN n := n + 1; RETURN n; END $$;

@@ -149,7 +149,7 @@ t.test('waiting for the other listeners', async (t) => {
     await listener.waitForListeners()
   })
 
-  t.test('the others have received all earlier commits, whatever application_name the URL has', async (t) => {
+  t.test('the others have received all earlier commits, with any application_name in the URL', async (t) => {
     const named = new URL(url)
     named.searchParams.set('application_name', 'something else')
     const { listener } = listen(t, [], { heartbeat, url: named.href })

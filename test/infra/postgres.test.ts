@@ -227,21 +227,21 @@ t.test('a recorded process id that another process has by now does not prevent t
   await (await start(t, dataDir)).stop()
   const cluster = join(dataDir, 'cluster')
   const { uid, gid } = statSync(cluster)
-  // PostgreSQL believes the file where the process belongs to its own account.
-  const somebody = spawn('sleep', ['600'], {
+  // PostgreSQL trusts the file if the process belongs to its own account.
+  const otherProcess = spawn('sleep', ['600'], {
     cwd: '/',
     stdio: 'ignore',
     ...(process.getuid?.() === 0 ? { uid, gid } : {}),
   })
-  t.teardown(() => somebody.kill('SIGKILL'))
+  t.teardown(() => otherProcess.kill('SIGKILL'))
   writeFileSync(
     join(cluster, 'postmaster.pid'),
-    `${somebody.pid}\n${cluster}\n1\n1\n\n127.0.0.1\n\nready   \n`,
+    `${otherProcess.pid}\n${cluster}\n1\n1\n\n127.0.0.1\n\nready   \n`,
   )
 
   const next = await start(t, dataDir)
   t.strictSame(await query(next.url, 'SELECT 1 AS one'), [{ one: 1 }])
-  t.equal(somebody.exitCode, null, 'and nobody is stopped in its place')
+  t.equal(otherProcess.exitCode, null, 'the other process is not stopped')
   await next.stop()
 })
 

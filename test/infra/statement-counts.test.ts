@@ -39,7 +39,7 @@ t.test('the hottest requests send no more statements than their work needs', asy
     const sent = await count(() => client.put(`/projects/${project.id}`, { name: 'y' }))
     t.equal(sent.length, 5, sent.join('\n'))
   })
-  t.test('GET /projects/{id}/members is 2, whatever the number of members', async (t) => {
+  t.test('GET /projects/{id}/members sends 2 statements for any number of members', async (t) => {
     t.equal((await count(() => client.get(`/projects/${project.id}/members`))).length, 2)
   })
   t.test('a request that is refused before its work sends none', async (t) => {

@@ -494,18 +494,18 @@ t.test('errors are HTML for browsers and JSON for other clients', async (t) => {
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(strict.url + path, { ...init, headers: { accept, ...init.headers } })
   for (const [status, title, reply] of [
-    [400, 'This cannot be shown', await ask('/pay/garbage"><script>')],
+    [400, 'This page cannot be shown', await ask('/pay/garbage"><script>')],
     [
       413,
-      'This cannot be shown',
+      'This page cannot be shown',
       await ask(`/pay/${id}`, { method: 'POST', headers: form, body: 'name='.padEnd(20_000, 'x') }),
     ],
     [
       400,
-      'This cannot be shown',
+      'This page cannot be shown',
       await ask(`/pay/${id}/confirm`, { method: 'POST', headers: form, body: 'payment=1' }),
     ],
-    [405, 'This cannot be shown', await ask(`/pay/${id}/confirm`)],
+    [405, 'This page cannot be shown', await ask(`/pay/${id}/confirm`)],
     [429, 'Too many requests', await ask(`/pay/${id}`)],
   ] as const) {
     t.equal(reply.status, status)

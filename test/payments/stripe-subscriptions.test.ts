@@ -206,7 +206,8 @@ t.test('a job with the task name of an older version still runs', async (t) => {
   await shop.deliverFrom(0)
   const { database, gatewayJobs } = server.services
   await database.transaction(async (tx) => {
-    const text = `UPDATE subscriptions SET cancel_at_period_end = true, canceled_at = now(), sync_pending = true
+    const text = `
+      UPDATE subscriptions SET cancel_at_period_end = true, canceled_at = now(), sync_pending = true
       WHERE id = $1`
     await tx.sql({ text }, [id])
     await gatewayJobs.add(tx, [{ data: { task: 'follow' as never, id, tries: 0 }, group: id }])

@@ -31,7 +31,8 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
     t.match({ code, out }, { code: 2, out: '' })
     t.ok(
       err.startsWith(
-        `Unknown command \`${args[0]}\`. The commands are users, keys, create-user, create-key, revoke-key, new-key.\n`,
+        `Unknown command \`${args[0]}\`. ` +
+          'The commands are users, keys, create-user, create-key, revoke-key, new-key.\n',
       ),
       err,
     )

@@ -521,7 +521,9 @@ t.test('a location is the line in the spec file', async (t) => {
     'spec/openapi.yaml':
       "paths:\n  /things: { $ref: 'things.yaml#/paths/things' }\nx-events:\n  thing.created: {}\n",
     'spec/things.yaml':
-      'paths:\n  things:\n    get:\n      operationId: listThings\n      parameters:\n        - name: sort\n          in: query\ncomponents:\n  schemas:\n    Thing:\n      properties:\n        name: {}\n',
+      'paths:\n  things:\n    get:\n      operationId: listThings\n      parameters:\n' +
+      '        - name: sort\n          in: query\n' +
+      'components:\n  schemas:\n    Thing:\n      properties:\n        name: {}\n',
   }
   const place = createLocator((file) => files[file] ?? null)
   t.same(place('/paths/~1things/get/operationId'), { file: 'spec/things.yaml', line: 4 })

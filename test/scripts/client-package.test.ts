@@ -92,12 +92,11 @@ t.test('correct use compiles in strict mode with checked libraries, and misuse d
     types: [],
   }
   const program = ts.createProgram([join(folder, 'use.ts'), join(folder, 'readme.ts')], options)
-  const problems = ts
-    .getPreEmitDiagnostics(program)
-    .map(
-      ({ file, start, messageText }) =>
-        `${file?.fileName.slice(folder.length)}:${file === undefined ? '' : file.getLineAndCharacterOfPosition(start!).line + 1} ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
-    )
+  const problems = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+    const line = file === undefined ? '' : file.getLineAndCharacterOfPosition(start!).line + 1
+    const message = ts.flattenDiagnosticMessageText(messageText, '\n')
+    return `${file?.fileName.slice(folder.length)}:${line} ${message}`
+  })
   t.strictSame(problems, [])
 })
 
@@ -106,13 +105,27 @@ const script = (url: string, key: string) => `
   const project = await client.createProject({ body: { name: 'From outside' } })
   const names = []
   for await (const { name } of client.listProjects.all()) names.push(name)
-  const code = await client.getProject({ path: { id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }).catch((error) => error instanceof PlatformError && error.code)
+  const code = await client
+    .getProject({ path: { id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
+    .catch((error) => error instanceof PlatformError && error.code)
   const progress = []
-  const file = await client.uploadFile({ body: { file: new File([new Uint8Array(2_000_000)], 'zeros.bin') }, onProgress: (now) => progress.push(now.sent) })
-  const upload = await client.resumableUpload(new File([new Uint8Array(3_000_000)], 'more.bin'), { pieceSize: 2_000_000 })
+  const file = await client.uploadFile({
+    body: { file: new File([new Uint8Array(2_000_000)], 'zeros.bin') },
+    onProgress: (now) => progress.push(now.sent),
+  })
+  const more = new File([new Uint8Array(3_000_000)], 'more.bin')
+  const upload = await client.resumableUpload(more, { pieceSize: 2_000_000 })
   let event
   for await (event of client.streamEvents({ query: { after: 0, type: 'project.created' } })) break
-  const result = { names, code, bytes: file.bytes, monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]), last: progress.at(-1), uploaded: upload.file_id !== null, event: event.data.type }
+  const result = {
+    names,
+    code,
+    bytes: file.bytes,
+    monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]),
+    last: progress.at(-1),
+    uploaded: upload.file_id !== null,
+    event: event.data.type,
+  }
 `
 const expected = {
   names: ['From outside'],
@@ -129,7 +142,9 @@ t.test('the client runs in Node', async (t) => {
   const { key } = await server.person()
   await writeFile(
     join(folder, 'use.js'),
-    `import { createPlatformClient, PlatformError } from '@platform-api/client'\n${script(server.url, key)}\nconsole.log(JSON.stringify(result))`,
+    `import { createPlatformClient, PlatformError } from '@platform-api/client'
+${script(server.url, key)}
+console.log(JSON.stringify(result))`,
   )
   const { stdout, stderr } = await run(process.execPath, ['use.js'], { cwd: folder })
   t.strictSame(JSON.parse(stdout), expected)
@@ -181,7 +196,11 @@ t.test(
     page.on('pageerror', (error) => problems.push(String(error)))
     await page.goto(origin)
     const result = await page.evaluate(
-      `(async () => { const { createPlatformClient, PlatformError } = await import('@platform-api/client')\n${script(server.url, key)}\nreturn result })()`,
+      `(async () => {
+        const { createPlatformClient, PlatformError } = await import('@platform-api/client')
+        ${script(server.url, key)}
+        return result
+      })()`,
     )
     t.strictSame(result, expected)
     t.strictSame(problems, [])

@@ -94,10 +94,8 @@ t.test(
       junit,
     )
     t.equal(code, 0, out)
-    t.match(
-      out,
-      /^The server conforms to the contract: \d+ requests in .+ s, \d+ of \d+ operations succeeded, seed 7\.$/m,
-    )
+    t.match(out, /^The server conforms to the contract: \d+ requests in .+ s, /m)
+    t.match(out, /^The server conforms .+ s, \d+ of \d+ operations succeeded, seed 7\.$/m)
     t.match(err, /authentication and scopes…\nCRUD lifecycles…\nlists…\ninvalid requests…\nvalid requests…/)
     t.same(
       server.logs.filter((line) => JSON.parse(line).level >= 50),
@@ -115,10 +113,9 @@ t.test(
     t.match(page, /<code title="GET \/v1\/projects\/\{id\}">getProject<\/code>/)
     t.notMatch(page, /<script|src=|href="http/, 'the page loads nothing')
     t.notMatch(page + readFileSync(junit, 'utf8') + out, server.key, 'no report contains the key')
-    t.match(
-      readFileSync(junit, 'utf8'),
-      /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="contract, seed 7" tests="\d+" failures="0"/,
-    )
+    const [declaration, root] = readFileSync(junit, 'utf8').split('\n')
+    t.equal(declaration, '<?xml version="1.0" encoding="UTF-8"?>')
+    t.match(root, /^<testsuites name="contract, seed 7" tests="\d+" failures="0"/)
   },
 )
 

@@ -4,9 +4,14 @@ import t from 'tap'
 import { miniProject } from '../support/mini-project.ts'
 
 const edgeOperations = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch']
+const thingOperations = ['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings']
+const failing = thingOperations.map((id) => `  async ${id} () { return { status: 500 } }`)
 const handlers = {
-  'handlers/things.ts': `export const things = {\n${['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'].map((id) => `  async ${id} () { return { status: 500 } }`).join(',\n')}\n}\n`,
-  'handlers/edge.ts': `const given = async ({ operation, params, query, body }) => ({ status: 200, body: JSON.stringify({ operation: operation.id, params, query, body }) })
+  'handlers/things.ts': `export const things = {\n${failing.join(',\n')}\n}\n`,
+  'handlers/edge.ts': `const given = async ({ operation, params, query, body }) => ({
+  status: 200,
+  body: JSON.stringify({ operation: operation.id, params, query, body }),
+})
 export const edge = { ${edgeOperations.map((id) => `${id}: given`).join(', ')} }\n`,
 }
 
@@ -196,7 +201,13 @@ const more = `paths:
         required: true
         content:
           application/x-www-form-urlencoded:
-            schema: { type: object, additionalProperties: false, required: [name], properties: { name: { type: string, maxLength: 20, examples: [Lamp] }, choice: { type: string, enum: [a, b] } } }
+            schema:
+              type: object
+              additionalProperties: false
+              required: [name]
+              properties:
+                name: { type: string, maxLength: 20, examples: [Lamp] }
+                choice: { type: string, enum: [a, b] }
       responses: { '200': { $ref: '#/components/responses/Given' } }
   signed:
     post:
@@ -228,7 +239,10 @@ t.test('form fields are validated, and a signed body reaches the handler unchang
     'spec/openapi.yaml',
     (await other.read('spec/openapi.yaml')).replace(
       'paths:\n',
-      "paths:\n  /fields: { $ref: 'edge.yaml#/paths/fields' }\n  /signed: { $ref: 'edge.yaml#/paths/signed' }\n",
+      `paths:
+  /fields: { $ref: 'edge.yaml#/paths/fields' }
+  /signed: { $ref: 'edge.yaml#/paths/signed' }
+`,
     ),
   )
   await other.generate()

@@ -109,7 +109,10 @@ t.test('a new operation changes only lines about it', async (t) => {
       summary: Stands before all others
       security: []
       parameters: [{ name: depth, in: query, schema: { type: integer, enum: [5, 6] } }]
-      responses: { '200': { description: First., content: { application/json: { schema: { $ref: '#/components/schemas/Strict' } } } } }
+      responses:
+        '200':
+          description: First.
+          content: { application/json: { schema: { $ref: '#/components/schemas/Strict' } } }
 `,
     ),
   )
@@ -144,7 +147,9 @@ const either = `paths:
               type: object
               additionalProperties: false
               required: [file]
-              properties: { file: { type: string, format: binary }, label: { type: string, minLength: 3, examples: [Lamp] } }
+              properties:
+                file: { type: string, format: binary }
+                label: { type: string, minLength: 3, examples: [Lamp] }
       responses: { '200': { $ref: '#/components/responses/Given' } }
 `
 const eitherHandler = `import type { Handlers } from '../services/handler.ts'
@@ -162,7 +167,9 @@ function others<Id extends string> (ids: Id[]): Record<Id, () => Promise<{ statu
   return Object.fromEntries(ids.map((id) => [id, async () => ({ status: 200, body: '' })])) as never
 }
 `
-const noThings = `export const things = {\n${['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'].map((id) => `  async ${id} () {}`).join(',\n')}\n}\n`
+const thingOperations = ['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings']
+const emptyHandlers = thingOperations.map((id) => `  async ${id} () {}`)
+const noThings = `export const things = {\n${emptyHandlers.join(',\n')}\n}\n`
 
 t.test(
   'an operation accepts JSON or a form, each with its own schema, and the handler can distinguish them',

@@ -12,10 +12,22 @@ await import('./generated/serializers.js')
 const { user, system } = process.cpuUsage(before)
 const { buildApp } = await import('./app/build.ts')
 const { readConfig } = await import('./infra/config/config.ts')
-const app = await buildApp({ services: { config: readConfig({ DATABASE_URL: 'postgresql://none', LOG_LEVEL: 'silent' }), database: {}, eventStreams: { close: async () => {} }, generations: { close: async () => {} } } as never, limits: {} as never })
+const services = {
+  config: readConfig({ DATABASE_URL: 'postgresql://none', LOG_LEVEL: 'silent' }),
+  database: {},
+  eventStreams: { close: async () => {} },
+  generations: { close: async () => {} },
+}
+const app = await buildApp({ services: services as never, limits: {} as never })
 await app.ready()
 const all = process.cpuUsage()
-console.log(JSON.stringify({ operations: Object.keys(operations).length, validators: (user + system) / 1e6, all: (all.user + all.system) / 1e6 }))
+console.log(
+  JSON.stringify({
+    operations: Object.keys(operations).length,
+    validators: (user + system) / 1e6,
+    all: (all.user + all.system) / 1e6,
+  }),
+)
 await app.close()
 process.exit()
 `

@@ -26,16 +26,35 @@ const outlines = {
 
 const thing = { good: "{ id: 't1', name: 'Lamp' }", bad: "{ id: 't1', title: 'Lamp' }" }
 const lines = {
-  listThings:
-    '  async listThings ({ query }) { return { status: 200, body: { data: [], pagination: { page: query.page } } } },',
-  createThing: `  async createThing ({ body }) { return { status: 201, body: { id: 't1', name: body.name } } },`,
-  getThing: `  async getThing ({ params }) { return { status: 200, body: { id: params.id, name: 'Lamp' } } },`,
+  listThings: `  async listThings ({ query }) {
+    return { status: 200, body: { data: [], pagination: { page: query.page } } }
+  },`,
+  createThing: `  async createThing ({ body }) {
+    return { status: 201, body: { id: 't1', name: body.name } }
+  },`,
+  getThing: `  async getThing ({ params }) {
+    return { status: 200, body: { id: params.id, name: 'Lamp' } }
+  },`,
   updateThing: `  async updateThing () { return { status: 200, body: ${thing.good} } },`,
   useThing: '  async useThing () { return { status: 204 } },',
-  watchThings: `  async watchThings () { return { status: 200, body: async function * (signal) { if (!signal.aborted) yield { event: 'message', id: '1', data: { type: 'thing.made', data: { object: {}, previous_attributes: {} } } } } } },`,
+  watchThings: `  async watchThings () {
+    return {
+      status: 200,
+      body: async function * (signal) {
+        if (signal.aborted) return
+        const data = { object: {}, previous_attributes: {} }
+        yield { event: 'message', id: '1', data: { type: 'thing.made', data } }
+      }
+    }
+  },`,
 }
 const module = (tag: string, handlers: string[]) =>
-  `import type { Handlers } from '../services/handler.ts'\n\nexport const ${tag} = {\n${handlers.join('\n')}\n} satisfies Handlers<'${tag}'>\n`
+  `import type { Handlers } from '../services/handler.ts'
+
+export const ${tag} = {
+${handlers.join('\n')}
+} satisfies Handlers<'${tag}'>
+`
 const edge = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'].map(
   (id) => `  async ${id} () { return { status: 200, body: '' } },`,
 )
@@ -59,9 +78,11 @@ t.test(
       getThing: `  async getThing () { return { status: 200, body: ${thing.bad} } },`,
       updateThing: '  async updateThing () {},',
       watchThings:
-        "  async watchThings () { return { status: 200, body: async function * () { yield { event: 'notice', data: {} } } } },",
+        '  async watchThings () { return { status: 200, body: async function * () { ' +
+        "yield { event: 'notice', data: {} } } } },",
       useThing:
-        "  async useThing ({ principal }) { return { status: 204, headers: { 'x-by': principal.nickname } } },",
+        '  async useThing ({ principal }) { ' +
+        "return { status: 204, headers: { 'x-by': principal.nickname } } },",
     }
     const project = await miniProject(t.testdir(), {
       ...outlines,

@@ -281,10 +281,8 @@ t.test('a mismatch makes the generator fail and write nothing', async (t) => {
     (error) => error as { code: number; stderr: string; stdout: string },
   )
   t.equal(code, 1, stdout)
-  t.match(
-    stderr,
-    /^spec\/payments\.yaml:\d+:9 Order\.status allows lost, the column does not \(prisma\/schema\.prisma:\d+\)\n/,
-  )
+  t.match(stderr, /^spec\/payments\.yaml:\d+:9 Order\.status allows lost, the column does not \(/)
+  t.match(stderr, /^[^\n]+ the column does not \(prisma\/schema\.prisma:\d+\)\n/)
   t.match(stderr, /1 mismatch between the spec and the database; nothing was written\.\n$/)
   t.notMatch(stderr, /^ +at /m)
   t.equal(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'), before)

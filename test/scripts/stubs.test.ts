@@ -19,11 +19,13 @@ t.test('a stub takes what its operation declares and lists its responses', async
   const things = await project.read('handlers/things.ts')
   t.match(
     things,
-    '  // POST /v1/things: Make a thing. `things:write`. Body: ThingCreate. Responses: 201 Thing.\n  async createThing ({ principal, body }, { db, events }) {\n  }',
+    '  // POST /v1/things: Make a thing. `things:write`. Body: ThingCreate. Responses: 201 Thing.\n' +
+      '  async createThing ({ principal, body }, { db, events }) {\n  }',
   )
   t.match(
     things,
-    '  // POST /v1/projects/{id}/use: Use a thing. `things:write`, project role editor. Responses: 204.\n  async useThing (request, { db, events }) {\n  }',
+    '  // POST /v1/projects/{id}/use: Use a thing. `things:write`, project role editor. Responses: 204.\n' +
+      '  async useThing (request, { db, events }) {\n  }',
     'a handler with project access gets the whole request',
   )
   t.match(
@@ -89,7 +91,8 @@ t.test('a later stub is appended to the existing tests', async (t) => {
 
 t.test('a module without a tag is reported and not deleted', async (t) => {
   const unused =
-    "import type { Handlers } from '../services/handler.ts'\n\nexport const lamps = {} satisfies Handlers<never>\n"
+    "import type { Handlers } from '../services/handler.ts'\n\n" +
+    'export const lamps = {} satisfies Handlers<never>\n'
   const project = await miniProject(t.testdir(), { 'handlers/lamps.ts': unused })
   const printed = await project.generate({ stubs: true })
   t.match(printed, /handlers\/lamps\.ts: no operation has the tag `lamps`/)

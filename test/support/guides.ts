@@ -27,13 +27,13 @@ export function blocksOf(markdown: string): GuideBlock[] {
   return blocks
 }
 
-/** Values that differ from run to run: ids, times, secrets, digests, addresses. Only their presence is compared. */
+/** Values that differ between runs: ids, times, secrets, digests, URLs. Only their presence is compared. */
 const changing =
   /^([a-z]+_[0-9a-z]{20,}|\d{4}-\d\d-\d\dT.*|plat_.*|whsec_.*|https?:\/\/.*|[0-9a-f]{64}|"[^"]*"|\d{6}-.*)$/
 
 /**
- * @returns the differences between what a guide shows and what was printed. A guide may leave out fields, and the end of
- * a list; what it shows must be there.
+ * @returns the differences between the output in a guide and the printed output. A guide may omit fields and
+ * the end of a list; everything that it shows must be printed.
  */
 export function differences(shown: unknown, printed: unknown, path = '$'): string[] {
   if (Array.isArray(shown)) {

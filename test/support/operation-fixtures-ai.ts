@@ -1,4 +1,4 @@
-// What each operation of the AI area needs to be asked. With no upstream configured `extractive-1` answers everything.
+// Requests for the operations of the AI area. Without a configured provider, `extractive-1` answers.
 import { randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixture.ts'
@@ -125,7 +125,7 @@ const chatFields = () => ({
   ...options(),
 })
 
-/** In a session with a title, so that its answer alone is told of. */
+/** In a session with a title, so that only the answer emits an event. */
 const onChat =
   (where: 'active' | 'archived' = 'active'): RequestBuilder =>
   async (context) => {

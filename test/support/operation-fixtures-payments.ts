@@ -151,7 +151,7 @@ const ordering =
 
 const checkoutFields = () => ({ ...pages, expires_in_seconds: randomInt(1800, 86_400), metadata })
 
-/** By a session for an order that is there already, so that the session alone is told of. */
+/** With a checkout session for an existing order, so that only the session emits an event. */
 const checkingOut =
   (where: Placement = 'active'): RequestBuilder =>
   async (context) => {
@@ -267,10 +267,10 @@ export const paymentsFixtures = {
   returnFromGateway: { build: onPage() },
 } satisfies Partial<Record<OperationId, Fixture>>
 
-/** Of a gateway that the servers of these tests do not have: 404, whatever is asked, but with the settings below. */
+/** Operations of a gateway that is not configured: they return 404 without the settings below. */
 export const unconfiguredOperations: OperationId[] = ['receiveStripeEvent']
 
-/** For a server with that gateway. Nobody is there to be asked. */
+/** The settings of a server with that gateway. No server listens at the URL of its API. */
 export const stripeEnv = {
   PAYMENT_GATEWAY: 'stripe',
   STRIPE_SECRET_KEY: 'sk_test_contract',

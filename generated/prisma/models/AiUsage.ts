@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model AiUsage
- * What a key has used on a day (UTC).
+ * The AI usage of an API key on one day (UTC).
  */
 export type AiUsageModel = runtime.Types.Result.DefaultSelection<Prisma.$AiUsagePayload>
 
@@ -445,7 +445,7 @@ export type $AiUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     promptTokens: bigint
     completionTokens: bigint
     /**
-     * Millionths of the currency of the configured prices.
+     * Millionths of the currency in which the model prices are configured.
      */
     costMicros: bigint
   }, ExtArgs["result"]["aiUsage"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model ApiKey
- * Only the SHA-256 of a key is kept; `start` is what a list may show of it.
+ * An API key. Only the SHA-256 of its secret is stored. Triggers notify all servers of every change.
  */
 export type ApiKeyModel = runtime.Types.Result.DefaultSelection<Prisma.$ApiKeyPayload>
 
@@ -748,13 +748,22 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     id: string
     userId: string
     name: string
+    /**
+     * The first characters of the secret, for display.
+     */
     start: string
+    /**
+     * SHA-256 of the secret.
+     */
     digest: runtime.Bytes
     scopes: string[]
     /**
-     * Empty together with `allProjects`: every project of the owner.
+     * The projects that the key can access. Empty when `allProjects` is true.
      */
     projectIds: string[]
+    /**
+     * The key can access all projects of its owner.
+     */
     allProjects: boolean
     expiresAt: Date | null
     lastUsedAt: Date | null

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Avatar
- * A user's avatar: squares of 64, 128 and 256 pixels, each a blob with the key `<id>-<size>`.
+ * A user's avatar in 64, 128 and 256 pixels. Each size is a blob with the key `<id>-<size>`.
  */
 export type AvatarModel = runtime.Types.Result.DefaultSelection<Prisma.$AvatarPayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Checkout
- * 
+ * A checkout session: the attempt of a customer to pay an order on a payment page.
  */
 export type CheckoutModel = runtime.Types.Result.DefaultSelection<Prisma.$CheckoutPayload>
 
@@ -1798,20 +1798,20 @@ export type $CheckoutPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     status: $Enums.CheckoutStatus
     orderId: string
     /**
-     * Whether the order was made with it, and ends with it.
+     * The session created the order. When the session expires, the order is canceled.
      */
     ownsOrder: boolean
     subscriptionId: string | null
     amountTotal: bigint
     currency: string
     /**
-     * Where it is paid, as the session says it.
+     * The URL of the payment page, as the API returns it.
      */
     url: string
     successUrl: string
     cancelUrl: string
     /**
-     * By which gateway it is paid, and what that calls it and where its page is, once it was asked.
+     * The payment gateway. Its id for the session and the URL of its page are null until it has created them.
      */
     gateway: string
     gatewayReference: string | null

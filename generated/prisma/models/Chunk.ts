@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Chunk
- * A passage that is searched and cited.
+ * A passage of a document: the unit of search and of citations.
  */
 export type ChunkModel = runtime.Types.Result.DefaultSelection<Prisma.$ChunkPayload>
 
@@ -903,7 +903,13 @@ export type $ChunkPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     id: string
     documentId: string
     knowledgeBaseId: string
+    /**
+     * The index of the chunk in the document.
+     */
     position: number
+    /**
+     * Offsets in the text of the document: from `startIndex` up to, but not including, `endIndex`.
+     */
     startIndex: number
     endIndex: number
     page: number | null
@@ -911,19 +917,19 @@ export type $ChunkPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     tokens: number
     text: string
     /**
-     * The configuration of text search that it was indexed with, `simple` beside it.
+     * The PostgreSQL text search configuration of the index. The lexemes of `simple` are added.
      */
     language: string
     /**
-     * The ids of its lexemes, ascending.
+     * The ids of the chunk's lexemes, in ascending order.
      */
     terms: number[]
     /**
-     * How often it has each of `terms`; what stands in its headings counts more than once.
+     * The frequency of each lexeme in `terms`. A word in a heading counts more than once.
      */
     termCounts: number[]
     /**
-     * Of length 1; NULL where there was no model for it.
+     * The embedding, scaled to length 1. NULL when no embedding model was configured.
      */
     embedding: number[]
   }, ExtArgs["result"]["chunk"]>

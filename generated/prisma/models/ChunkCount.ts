@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model ChunkCount
- * How many chunks a knowledge base has in each language, and how many tokens these have together.
+ * The number of chunks of a knowledge base by language, and their total number of tokens.
  */
 export type ChunkCountModel = runtime.Types.Result.DefaultSelection<Prisma.$ChunkCountPayload>
 

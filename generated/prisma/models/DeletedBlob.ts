@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DeletedBlob
- * A blob whose file or avatar was deleted. A job deletes the blob and then this row.
+ * A blob to delete. The triggers `files_removed` and `avatars_removed` insert it when a file or an avatar is
+ * deleted. A job deletes the blob, then this row.
  */
 export type DeletedBlobModel = runtime.Types.Result.DefaultSelection<Prisma.$DeletedBlobPayload>
 

@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Document
- * What was added to a knowledge base. Its chunks are those of its last reading that succeeded, all of them or none.
+ * A document in a knowledge base. Its chunks are those of the last successful parsing run; they are replaced
+ * in one transaction.
  */
 export type DocumentModel = runtime.Types.Result.DefaultSelection<Prisma.$DocumentPayload>
 
@@ -1442,7 +1443,7 @@ export type $DocumentPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     id: string
     knowledgeBaseId: string
     /**
-     * The file that it was made from; null where it was made from text.
+     * The source file. Null for a document that was created from text.
      */
     fileId: string | null
     name: string
@@ -1450,19 +1451,19 @@ export type $DocumentPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     status: $Enums.DocumentStatus
     error: runtime.JsonValue | null
     /**
-     * Of the bytes, or of the text in UTF-8.
+     * SHA-256 of the file, or of the text in UTF-8, in hex.
      */
     sha256: string
     /**
-     * What it was made from, where that is no file.
+     * The source text. Null for a document that was created from a file.
      */
     source: string | null
     /**
-     * Which reading is wanted: only its outcome counts.
+     * The number of the current parsing run. Results of earlier runs are ignored.
      */
     wanted: number
     /**
-     * Which text it has: citations of another one are stale.
+     * Increases when the parsed text changes. Citations of an earlier revision are stale.
      */
     revision: number
     tokens: number

@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DocumentCount
- * How many documents of each status a knowledge base has: kept by triggers.
+ * The number of documents of a knowledge base by status. The triggers `documents_added`, `documents_removed`
+ * and `documents_moved` maintain it.
  */
 export type DocumentCountModel = runtime.Types.Result.DefaultSelection<Prisma.$DocumentCountPayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DocumentText
- * The text as it was read, which chunks and citations count in (UTF-16 code units).
+ * The parsed text of a document. The offsets of chunks and citations count its UTF-16 code units.
  */
 export type DocumentTextModel = runtime.Types.Result.DefaultSelection<Prisma.$DocumentTextPayload>
 
@@ -379,7 +379,7 @@ export type $DocumentTextPayload<ExtArgs extends runtime.Types.Extensions.Intern
     documentId: string
     text: string
     /**
-     * Where each page begins; null for a document without pages.
+     * The offset at which each page starts. Null for a document without pages.
      */
     pages: runtime.JsonValue | null
   }, ExtArgs["result"]["documentText"]>

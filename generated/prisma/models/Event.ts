@@ -14,8 +14,9 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Event
- * Something that happened: written in the transaction that did it. A row has no sequence until it is numbered, which
- * happens after its commit and one by one, so that what is numbered later was never visible earlier.
+ * An event, written in the transaction that made the change. The function `number_events` sets `sequence`
+ * after the commit, one process at a time. So an event never becomes visible after one with a higher
+ * sequence.
  */
 export type EventModel = runtime.Types.Result.DefaultSelection<Prisma.$EventPayload>
 
@@ -705,19 +706,25 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     /**
-     * The order of writing, which numbers what is committed at the same time.
+     * The order of inserts. `number_events` numbers committed events in this order.
      */
     position: bigint
+    /**
+     * The position in the event log. Null until the event is numbered.
+     */
     sequence: bigint | null
     type: string
     projectId: string | null
     /**
-     * Whom it is about, where it happened in no project; null there means that it is for all admins.
+     * For an event outside of projects: the user that the event is about. Null: all admins can read the event.
      */
     userId: string | null
+    /**
+     * The scope that an API key needs to read the event.
+     */
     scope: string
     /**
-     * The least role that may read it, where it happened in a project.
+     * For an event in a project: the lowest role that can read the event.
      */
     role: $Enums.MemberRole | null
     requestId: string | null

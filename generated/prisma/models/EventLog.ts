@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model EventLog
- * One row: how far the log is numbered, and how far it has been removed.
+ * A single row: the last sequence that was assigned, and the last sequence that retention has deleted.
  */
 export type EventLogModel = runtime.Types.Result.DefaultSelection<Prisma.$EventLogPayload>
 

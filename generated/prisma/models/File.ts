@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model File
- * A file. Its bytes are a complete and durable blob with the key `blobKey`, and never change.
+ * A file. Its bytes are the blob with the key `blobKey`. The blob is complete and durable, and never
+ * changes.
  */
 export type FileModel = runtime.Types.Result.DefaultSelection<Prisma.$FilePayload>
 
@@ -1496,16 +1497,22 @@ export type $FilePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     id: string
     projectId: string | null
     /**
-     * The user who uploaded the file, and its owner outside of projects.
+     * The user who uploaded the file. Outside of projects this user owns the file.
      */
     ownerId: string
     /**
-     * The workspace: the id of the project, or else of the owner. Lists and quotas are per workspace.
+     * The workspace: the project id, or the owner id outside of projects. Lists and quotas are per workspace.
      */
     spaceId: string
     name: string
     path: string
+    /**
+     * The media type that the server detected.
+     */
     contentType: string
+    /**
+     * The media type that the client sent.
+     */
     declaredContentType: string | null
     bytes: bigint
     sha256: string

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model GatewayEvent
- * What a gateway has told, so that it is heard once.
+ * A processed webhook event of a payment gateway. A repeated event is ignored.
  */
 export type GatewayEventModel = runtime.Types.Result.DefaultSelection<Prisma.$GatewayEventPayload>
 

@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model IdempotencyRecord
- * The remembered answer of a POST. Key and answer are unreadable without the Idempotency-Key itself.
+ * The stored response of a POST with an Idempotency-Key. The Idempotency-Key encrypts the response, and only
+ * a digest of the key is stored. A job deletes rows after 24 hours.
  */
 export type IdempotencyRecordModel = runtime.Types.Result.DefaultSelection<Prisma.$IdempotencyRecordPayload>
 
@@ -422,9 +423,18 @@ export type $IdempotencyRecordPayload<ExtArgs extends runtime.Types.Extensions.I
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     ownerId: string
+    /**
+     * SHA-256 of method, path and Idempotency-Key.
+     */
     keyDigest: runtime.Bytes
+    /**
+     * SHA-256 of the request body.
+     */
     bodyHash: runtime.Bytes
     status: number
+    /**
+     * The encrypted response (AES-256-GCM).
+     */
     answer: runtime.Bytes
     createdAt: Date
   }, ExtArgs["result"]["idempotencyRecord"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model KnowledgeBase
- * A collection of documents that answers draw on.
+ * A collection of documents that chat answers can cite.
  */
 export type KnowledgeBaseModel = runtime.Types.Result.DefaultSelection<Prisma.$KnowledgeBasePayload>
 
@@ -1282,15 +1282,18 @@ export type $KnowledgeBasePayload<ExtArgs extends runtime.Types.Extensions.Inter
     id: string
     projectId: string | null
     /**
-     * Who made it; whose it is, where it is in no project.
+     * The user who created the knowledge base. Outside of projects this user owns it.
      */
     ownerId: string
     /**
-     * The project, or else the owner: in whose list it is.
+     * The workspace: the project id, or the owner id outside of projects.
      */
     spaceId: string
     name: string
     description: string | null
+    /**
+     * The size of a chunk, and the overlap of two chunks, in tokens.
+     */
     maxTokens: number
     overlapTokens: number
     metadata: runtime.JsonValue

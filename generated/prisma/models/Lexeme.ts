@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Lexeme
- * The lexemes of a knowledge base, each with how many of its chunks have it. They outlive it until they are removed, step by step.
+ * A lexeme of a knowledge base, with the number of chunks that contain it. Rows of a deleted knowledge base
+ * stay until a job has deleted them in batches.
  */
 export type LexemeModel = runtime.Types.Result.DefaultSelection<Prisma.$LexemePayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Member
- * 
+ * The membership of a user in a project. A trigger refuses deleted users.
  */
 export type MemberModel = runtime.Types.Result.DefaultSelection<Prisma.$MemberPayload>
 
@@ -881,7 +881,8 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     role: $Enums.MemberRole
     addedById: string | null
     /**
-     * The project's status, kept by a trigger, so that one index serves a caller's list of projects.
+     * A copy of the project's status, so that one index serves the list of a user's projects. The trigger
+     * `projects_copy_status` maintains it.
      */
     projectStatus: $Enums.ProjectStatus
     createdAt: Date

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Message
- * One turn of a conversation; of one that is not stored only the answer, for a day.
+ * A message of a chat session. Without a session, only the answer is stored, for 24 hours.
  */
 export type MessageModel = runtime.Types.Result.DefaultSelection<Prisma.$MessagePayload>
 
@@ -1252,7 +1252,7 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     id: string
     sessionId: string | null
     /**
-     * Who asked.
+     * The user who sent the question.
      */
     userId: string
     apiKeyId: string | null
@@ -1264,27 +1264,28 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     promptTokens: number
     completionTokens: number
     /**
-     * As the API shows them, with the revision of the document's text and where in the content each was added.
+     * The citations, in the form of the API, with the revision of the document and the offset in `content` at
+     * which each citation was added.
      */
     citations: runtime.JsonValue
     error: runtime.JsonValue | null
     metadata: runtime.JsonValue
     /**
-     * What an answer drew on, also by way of earlier ones: the projects and users whose knowledge bases it is from. Who may not read
-     * all of them does not get it into a later answer either.
+     * The workspaces of the knowledge bases that this answer used, directly or through earlier messages. A
+     * message is part of the history of a later answer only if the user can read all of these workspaces.
      */
     spaceIds: string[]
     /**
-     * Within its session, as they came.
+     * The order of the messages of a session.
      */
     position: number
     /**
-     * Of the Idempotency-Key of who asked, and of what was asked with it.
+     * Digests of the Idempotency-Key and of the request body.
      */
     keyDigest: runtime.Bytes | null
     bodyHash: runtime.Bytes | null
     /**
-     * The last heartbeat of the process that generates this answer; null once the answer is finished.
+     * The last heartbeat of the process that generates this answer. Null when the answer is complete.
      */
     heartbeatAt: Date | null
     createdAt: Date

@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Order
- * Kept when its project or its owner goes: it stands for money.
+ * An order. Financial records survive the deletion of their project and of their owner. Triggers allow only
+ * valid changes of the status, and keep amount, currency and owner fixed.
  */
 export type OrderModel = runtime.Types.Result.DefaultSelection<Prisma.$OrderPayload>
 
@@ -1980,7 +1981,7 @@ export type $OrderPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     projectId: string | null
     ownerId: string
     /**
-     * The project, or else the owner: in whose list it is.
+     * The workspace: the project id, or the owner id outside of projects.
      */
     spaceId: string
     status: $Enums.OrderStatus
@@ -1988,13 +1989,13 @@ export type $OrderPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     totalAmount: bigint
     refundedAmount: bigint
     /**
-     * Of refunds that the gateway has yet to confirm.
+     * The sum of the refunds that the gateway has not confirmed yet.
      */
     refundingAmount: bigint
     checkoutId: string | null
     subscriptionId: string | null
     /**
-     * Which period of the subscription it pays, from 1.
+     * The number of the subscription period that the order pays. The first period is 1.
      */
     period: number | null
     metadata: runtime.JsonValue

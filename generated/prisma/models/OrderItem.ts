@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model OrderItem
- * 
+ * A line of an order. It never changes; the trigger `order_items_fixed` enforces it.
  */
 export type OrderItemModel = runtime.Types.Result.DefaultSelection<Prisma.$OrderItemPayload>
 

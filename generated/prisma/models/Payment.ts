@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Payment
- * A try to pay an order. Of those of an order one at most has succeeded.
+ * An attempt to pay an order. At most one payment of an order succeeds. Triggers allow only valid changes of
+ * the status, and keep amount and currency fixed.
  */
 export type PaymentModel = runtime.Types.Result.DefaultSelection<Prisma.$PaymentPayload>
 
@@ -1128,12 +1129,12 @@ export type $PaymentPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     gateway: string
     gatewayReference: string | null
     /**
-     * Brand and last four digits, as far as they are known; nothing else of a card is ever kept.
+     * Brand and last four digits of the card, if known. No other card data is stored.
      */
     card: runtime.JsonValue | null
     failureCode: string | null
     /**
-     * When the sandbox is done with one that is processing.
+     * When the sandbox completes a payment that is `processing`.
      */
     dueAt: Date | null
     createdAt: Date

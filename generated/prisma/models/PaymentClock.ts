@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model PaymentClock
- * One row: how far the sandbox's clock is ahead.
+ * A single row: the offset of the sandbox's clock, which the function `payments_now` adds to the time.
  */
 export type PaymentClockModel = runtime.Types.Result.DefaultSelection<Prisma.$PaymentClockPayload>
 
@@ -319,7 +319,7 @@ export type $PaymentClockPayload<ExtArgs extends runtime.Types.Extensions.Intern
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: number
     /**
-     * In milliseconds.
+     * In milliseconds. Never negative.
      */
     offset: bigint
   }, ExtArgs["result"]["paymentClock"]>

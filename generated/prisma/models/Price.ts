@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Price
- * Never changes but for `active`; a trigger sees to it.
+ * A price of a product. Only `active` can change; the trigger `prices_fixed` enforces it.
  */
 export type PriceModel = runtime.Types.Result.DefaultSelection<Prisma.$PricePayload>
 
@@ -877,12 +877,12 @@ export type $PricePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     id: string
     productId: string
     /**
-     * In minor units, as all amounts here.
+     * In the minor unit of the currency, as all amounts.
      */
     unitAmount: bigint
     currency: string
     /**
-     * null, with its count, where it is paid once.
+     * The billing period is `intervalCount` times `interval`. Both are null for a one-time price.
      */
     interval: $Enums.PriceInterval | null
     intervalCount: number | null

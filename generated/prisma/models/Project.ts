@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Project
- * 
+ * A project. It always has an owner, a member with the role `owner`; a trigger checks this at commit.
  */
 export type ProjectModel = runtime.Types.Result.DefaultSelection<Prisma.$ProjectPayload>
 
@@ -2474,10 +2474,13 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     ownerId: string
     tags: string[]
     /**
-     * Kept by a trigger on members.
+     * The triggers `members_count_*` maintain this counter.
      */
     memberCount: number
     metadata: runtime.JsonValue
+    /**
+     * Increases with every change.
+     */
     version: number
     createdAt: Date
     updatedAt: Date

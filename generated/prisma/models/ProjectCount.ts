@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model ProjectCount
- * How many projects of each status a user is a member of: the exact total of a list without counting it.
+ * The number of a user's projects by status, so that a list needs no count. The triggers `members_count_*`
+ * maintain it.
  */
 export type ProjectCountModel = runtime.Types.Result.DefaultSelection<Prisma.$ProjectCountPayload>
 

@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model RemovedChunk
- * A chunk that is gone and whose lexemes count nevertheless, until they are discounted.
+ * A deleted chunk whose lexemes are still included in the counters. The trigger `chunks_removed` inserts it;
+ * a job subtracts the counts and deletes the row.
  */
 export type RemovedChunkModel = runtime.Types.Result.DefaultSelection<Prisma.$RemovedChunkPayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Settings
- * 
+ * The preferences of a user. The row is created with the user, and deleted when the user is deleted.
  */
 export type SettingsModel = runtime.Types.Result.DefaultSelection<Prisma.$SettingsPayload>
 

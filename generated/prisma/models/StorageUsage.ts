@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model StorageUsage
- * Number and total size of the files of a workspace, maintained by triggers on files. Quotas are checked against it.
+ * The number and total bytes of the files of a workspace, for quotas. The triggers `files_added` and
+ * `files_removed` maintain it.
  */
 export type StorageUsageModel = runtime.Types.Result.DefaultSelection<Prisma.$StorageUsagePayload>
 

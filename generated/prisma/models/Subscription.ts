@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Subscription
- * 
+ * A subscription to a recurring price. Each period is paid by an order.
  */
 export type SubscriptionModel = runtime.Types.Result.DefaultSelection<Prisma.$SubscriptionPayload>
 
@@ -2071,11 +2071,12 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     priceId: string
     quantity: number
     /**
-     * Its first period began here: all others are counted from it, so that a 31st stays one.
+     * The start of the first period. All periods are computed from it, so that a subscription that starts on
+     * the 31st renews on the last day of shorter months and on the 31st again afterwards.
      */
     anchorAt: Date | null
     /**
-     * Which period it is in, from 1; 0 until the first is paid.
+     * The number of the current period. The first period is 1; 0 until it is paid.
      */
     period: number
     periodStart: Date | null
@@ -2087,27 +2088,28 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     gateway: string
     gatewayReference: string | null
     /**
-     * The time of the gateway's state that was applied last; older state is ignored.
+     * The time of the gateway's state that was applied last. Older state is ignored.
      */
     syncedAt: Date | null
     /**
-     * A cancellation is still to be sent to the gateway; until then the gateway's state is ignored.
+     * The gateway does not know the cancellation yet. Until it does, the gateway's state is ignored.
      */
     syncPending: boolean
     /**
-     * The sandbox's card: its brand, its last four digits and how it behaves.
+     * The test card of the sandbox: brand, last four digits and behavior.
      */
     card: runtime.JsonValue | null
     /**
-     * How often the order of this period was tried to be paid.
+     * The number of attempts to pay the order of the current period.
      */
     tries: number
     /**
-     * When it is to be renewed, tried again or ended; null while nothing is, or where the gateway does it.
+     * When the sandbox renews, retries or ends the subscription. Null when nothing is due, and for
+     * subscriptions of other gateways.
      */
     dueAt: Date | null
     /**
-     * Its project was removed for good.
+     * The project was purged.
      */
     abandoned: boolean
     metadata: runtime.JsonValue

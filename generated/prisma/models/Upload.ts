@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Upload
- * A resumable upload: the metadata of the future file, and how many bytes are durable.
+ * A resumable upload (tus): the metadata of the future file, and the number of durable bytes (`received`).
  */
 export type UploadModel = runtime.Types.Result.DefaultSelection<Prisma.$UploadPayload>
 
@@ -1337,24 +1337,28 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     fileExpiresAt: Date | null
     sha256: string | null
     /**
-     * The Upload-Metadata header, unchanged.
+     * The unchanged `Upload-Metadata` header.
      */
     rawMetadata: string
+    /**
+     * The size of the file in bytes.
+     */
     length: bigint
     received: bigint
     /**
-     * The file of a finished upload. Not a foreign key, because the file may be deleted before the upload.
+     * The file of a completed upload. Not a foreign key, because the file may be deleted before the upload.
      */
     fileId: string | null
     expiresAt: Date
     createdAt: Date
     /**
-     * The name of the partial file with the bytes. Null: the id. A lease that expired moves the bytes to a new file.
+     * The name of the partial file; null means the upload id. When a lease has expired, the next holder copies
+     * the bytes to a new file.
      */
     tempName: string | null
     /**
-     * The lease: its holder, its expiry, and when another request last asked for it. A holder without an expiry is a
-     * former one that may still be writing to the partial file.
+     * The lease: the holder, its expiry, and the last time another request asked for the lease. A holder
+     * without an expiry is a previous holder that may still be writing to the partial file.
      */
     holder: string | null
     heldUntil: Date | null

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model User
- * A person. A deleted one stays as a nameless row, because projects and members refer to it.
+ * The row of a deleted user stays without personal data, because projects and members refer to it.
  */
 export type UserModel = runtime.Types.Result.DefaultSelection<Prisma.$UserPayload>
 
@@ -3852,7 +3852,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     /**
-     * Lower case; null once the user is deleted, so that the address is free again.
+     * In lower case. Null for a deleted user, so that the address can be used again.
      */
     email: string | null
     emailVerified: boolean

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model WebhookDelivery
- * One event on its way to one endpoint. A pending one has exactly one job in the queue.
+ * The delivery of one event to one endpoint. A pending delivery has exactly one job in the queue.
  */
 export type WebhookDeliveryModel = runtime.Types.Result.DefaultSelection<Prisma.$WebhookDeliveryPayload>
 
@@ -808,15 +808,15 @@ export type $WebhookDeliveryPayload<ExtArgs extends runtime.Types.Extensions.Int
     eventId: string
     status: $Enums.WebhookDeliveryStatus
     /**
-     * Tries since it was last started, of the schedule's.
+     * The number of attempts in the current run of the retry schedule. A manual retry resets it to 0.
      */
     tries: number
     /**
-     * What was tried, as the API shows it; the last 20.
+     * The last 20 attempts, in the form of the API.
      */
     attempts: runtime.JsonValue
     /**
-     * Where it was sent last, and with which headers; the body is the event.
+     * URL and headers of the last request. The body is the event.
      */
     request: runtime.JsonValue | null
     nextAttemptAt: Date | null

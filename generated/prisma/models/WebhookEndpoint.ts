@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model WebhookEndpoint
- * 
+ * A URL that receives events as signed requests.
  */
 export type WebhookEndpointModel = runtime.Types.Result.DefaultSelection<Prisma.$WebhookEndpointPayload>
 
@@ -1027,27 +1027,31 @@ export type $WebhookEndpointPayload<ExtArgs extends runtime.Types.Extensions.Int
     eventTypes: string[]
     enabled: boolean
     /**
-     * Why the platform disabled it: gone or failing.
+     * Why the platform disabled the endpoint: `gone` or `failing`.
      */
     disabledReason: string | null
     /**
-     * What the key that made it may read, which it is told of and no more.
+     * The scopes and projects of the API key that created the endpoint. They limit the events that it
+     * receives.
      */
     scopes: string[]
     projectIds: string[]
     allProjects: boolean
+    /**
+     * The key of the signatures.
+     */
     secret: string
     /**
-     * Signs too until it expires.
+     * The secret before the last rotation. It also signs requests until `previousExpiresAt`.
      */
     previousSecret: string | null
     previousExpiresAt: Date | null
     /**
-     * Since when nothing has succeeded any more.
+     * The time of the first failure since the last success.
      */
     failingSince: Date | null
     /**
-     * Its deliveries are removed by a job.
+     * Set when the endpoint is deleted. A job then deletes its deliveries and this row.
      */
     deletedAt: Date | null
     createdAt: Date

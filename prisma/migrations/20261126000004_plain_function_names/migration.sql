@@ -1,4 +1,4 @@
--- Names of trigger functions that say what the functions do. Triggers refer to functions by id, so nothing else changes.
+-- Renames trigger functions after what they do. Triggers refer to functions by id, so nothing else changes.
 ALTER FUNCTION "spread_project_status"() RENAME TO "copy_project_status";
 ALTER TRIGGER "projects_spread_status" ON "projects" RENAME TO "projects_copy_status";
 

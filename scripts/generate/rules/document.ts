@@ -54,7 +54,9 @@ export const documentRules = {
         for (const method of ['head', 'trace', 'query']) {
           if (path[method] !== undefined)
             ctx.report({
-              message: `${method.toUpperCase()} is not supported; use ${methods.join(', ')} (GET includes HEAD)`,
+              message:
+                `${method.toUpperCase()} is not supported; ` +
+                `use ${methods.join(', ')} (GET includes HEAD)`,
               location: ctx.location.child(method).key(),
             })
         }

@@ -75,7 +75,8 @@ export const exampleRules = {
         const schema = resolved(parameter.schema, ctx)
         if (schema !== undefined && !exampleKeywords.some((key) => Object.hasOwn(schema, key)))
           ctx.report({
-            message: `parameter \`${parameter.name}\` of ${id} has no example: add \`examples\` to its schema`,
+            message:
+              `parameter \`${parameter.name}\` of ${id} has no example: ` + 'add `examples` to its schema',
             location: location.key(),
           })
       }

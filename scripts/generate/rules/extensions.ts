@@ -33,7 +33,7 @@ const extensions: Record<string, Record<string, Check>> = {
   Tag: { 'x-displayName': text },
   Operation: {
     'x-rate-limit': anything,
-    'x-idempotency': oneOf('handler', 'anew'),
+    'x-idempotency': oneOf('handler', 'none'),
     'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
     'x-secret-answer': yes,
     'x-deprecated-at': anything,

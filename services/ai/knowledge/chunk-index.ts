@@ -30,7 +30,8 @@ const selectLexemes = statement<ChunkLexemes & { n: number }>(`
   ),
   found AS (
     SELECT n, configuration, lexeme, sum(cardinality(positions) * weight) AS count
-    FROM given, (SELECT DISTINCT c FROM unnest(ARRAY['simple', $1]) c) AS searchConfigurations (configuration),
+    FROM given,
+      (SELECT DISTINCT c FROM unnest(ARRAY['simple', $1]) c) AS configurations (configuration),
       LATERAL (
         SELECT lexeme, positions, 1 AS weight FROM unnest(to_tsvector(configuration::regconfig, body))
         UNION ALL

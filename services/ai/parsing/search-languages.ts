@@ -1,4 +1,4 @@
-// The PostgreSQL text search searchConfigurations that documents are indexed with.
+// The PostgreSQL text search configurations that documents are indexed with.
 
 /**
  * Every configuration of PostgreSQL 14 and later, by ISO 639-1 language code. Malay uses the Indonesian

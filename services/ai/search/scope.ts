@@ -53,7 +53,7 @@ const selectScope = statement<ScopeRow>(`
 /** The knowledge bases of a search that the caller may read and that have chunks, and their statistics. */
 export interface SearchScope {
   ids: string[]
-  /** Text search searchConfigurations of the documents, without `simple`. */
+  /** The text search configurations of the documents, without `simple`. */
   languages: string[]
   chunks: number
   /** Average tokens of a chunk. */

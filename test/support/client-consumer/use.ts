@@ -1,4 +1,4 @@
-// Code of a project that uses the client. It must compile; each `@ts-expect-error` marks a required type error.
+// Code of a project that uses the client. It must compile; each `@ts-expect-error` marks a type error.
 import { createPlatformClient, PlatformError, type components } from '@platform-api/client'
 import type { operations } from '@platform-api/client/types'
 
