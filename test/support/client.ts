@@ -57,7 +57,8 @@ export function assertMatchesSpec(id: OperationId, status: number, headers: Head
       const validate = replies[declared.serializer] as ValidateFunction
       if (!validate(body))
         throw new Error(
-          `${id} ${status} does not match the spec: ${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`,
+          `${id} ${status} does not match the spec: ` +
+            `${JSON.stringify(validate.errors)} in ${JSON.stringify(body)}`,
         )
     }
   }

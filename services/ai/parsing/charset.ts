@@ -47,11 +47,8 @@ export function declaredCharset(html: Buffer): string | null {
 
 /** Normalizes line ends to `\n` and removes NUL, other control characters and lone surrogates. */
 export function cleanText(text: string): string {
-  return (
-    text
-      .replace(/\r\n?|[\x85\u2028\u2029]/g, '\n')
-      // oxlint-disable-next-line no-control-regex
-      .replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\ufeff]/g, '')
-      .toWellFormed()
-  )
+  return text
+    .replace(/\r\n?|[\x85\u2028\u2029]/g, '\n')
+    .replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\ufeff]/g, '')
+    .toWellFormed()
 }
