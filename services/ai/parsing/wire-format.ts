@@ -97,7 +97,6 @@ const languages = Object.fromEntries(
   ['simple', ...Object.values(searchConfigurations)].map((name) => [name, true]),
 )
 
-// oxlint-disable-next-line no-explicit-any
 function decodeParts(bytes: Buffer): { facts: any; text: string } {
   if (bytes.length < 8) throw new ParsingError('damaged')
   const textStart = 8 + bytes.readUInt32LE(0)
