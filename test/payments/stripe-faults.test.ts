@@ -291,7 +291,7 @@ t.test('a job is given up after three days of failures', async (t) => {
   stripe.clearFaults()
   t.ok(
     server.errors.some(
-      ({ message }) => message === `the refund of ${requested.id} has failed 11 times and is given up`,
+      ({ message }) => message === `the task refund of ${requested.id} failed 11 times and is abandoned`,
     ),
   )
   t.same(await rows("SELECT 1 FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1", requested.id), [])
