@@ -17,7 +17,7 @@ import { addJsonParser } from './http/json-body.ts'
 import { operationsAt } from './http/operations-by-path.ts'
 import type { RateLimits } from './http/rate-limit.ts'
 import { registerRoutes } from './http/routes.ts'
-import type { EventStream } from './http/sse.ts'
+import type { SseStream } from './http/sse.ts'
 import { overrideMethods } from './http/tus.ts'
 import { bufferedOutput, createLog } from './logging.ts'
 import { serveMetrics } from './metrics.ts'
@@ -53,7 +53,7 @@ export async function buildApp({
   drainUnreadBodies(app.server)
   overrideMethods(app.server)
   addJsonParser(app)
-  const streams = new Set<EventStream>()
+  const streams = new Set<SseStream>()
   endStreamsOnClose(app, services, streams)
   app.decorateRequest('principal', null)
   app.setErrorHandler(answerError)
@@ -101,7 +101,7 @@ function createFastify(
  * At shutdown, event streams end, and running generations get half of the shutdown time-out. Clients that do
  * not read are disconnected.
  */
-function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Set<EventStream>): void {
+function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Set<SseStream>): void {
   app.addHook('preClose', async () => {
     await services.eventStreams.close()
     // Running generations complete, or are cut off early enough to notify the client.

@@ -1,6 +1,6 @@
 // Invitations to join a project, sent to an email address that no user has yet.
 import type { Handlers } from '../services/handler.ts'
-import { findProject, openProject, requireState } from '../services/projects/access.ts'
+import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { invalidState } from '../infra/errors.ts'
 import {
   acceptInvitation,
@@ -35,7 +35,7 @@ export const invitations = {
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const row = await findInvitation(tx, id, invitationId)
-      requireState(project, request)
+      requireProjectStatus(project, request)
       const previous = toInvitation(row)
       request.ifMatch(previous)
       if (previous.status !== 'pending') throw invalidState('invitation', previous.status)
@@ -54,7 +54,7 @@ export const invitations = {
       const project = await findProject(tx, request, { lock: true })
       const row = await findInvitation(tx, id, invitationId)
       await requireInvitee(tx, principal, row)
-      requireState(project, request)
+      requireProjectStatus(project, request)
       const member = await acceptInvitation(tx, project, row, principal.userId)
       await events.emit(tx, 'member.added', member)
       return { status: 201, body: member, headers: { location: `/v1/projects/${id}/members/${member.id}` } }

@@ -1,7 +1,7 @@
 // The members of a project. Every change locks the project's row, so concurrent changes to one project run
 // one by one.
 import type { Handlers } from '../services/handler.ts'
-import { findProject, openProject, requireState } from '../services/projects/access.ts'
+import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { notFound } from '../infra/errors.ts'
 import {
   changeRole,
@@ -32,7 +32,7 @@ export const members = {
       })
       if (user === null && address === undefined) throw notFound('user', userId)
       requireOwnerForOwnerRole(project, [role])
-      requireState(project, request)
+      requireProjectStatus(project, request)
       if (user === null) {
         const fields = { projectId: project.id, email: address!, role, invitedById: addedById }
         const invitation = await insertInvitation(tx, fields)
@@ -59,7 +59,7 @@ export const members = {
       const project = await findProject(tx, request, { lock: true })
       const previous = await findMember(tx, id, memberId)
       requireOwnerForOwnerRole(project, [previous.role, role ?? previous.role])
-      requireState(project, request)
+      requireProjectStatus(project, request)
       request.ifMatch(previous)
       if (role === undefined || role === previous.role) return { status: 200, body: previous }
       const member = await changeRole(tx, previous, role)
@@ -74,7 +74,7 @@ export const members = {
       const project = await findProject(tx, request, { lock: true })
       const member = await findMember(tx, id, memberId)
       requireCanRemove(project, request.principal, member)
-      requireState(project, request)
+      requireProjectStatus(project, request)
       request.ifMatch(member)
       await deleteMember(tx, member)
       await events.emit(tx, 'member.removed', member)

@@ -1,6 +1,6 @@
 // Checkout sessions: create, get and expire. Customers pay them on the payment page of the gateway.
 import type { Handlers } from '../services/handler.ts'
-import { findAuthorizedCheckout, requireRedirectUrl, toCheckout } from '../services/payments/checkouts.ts'
+import { openCheckout, requireRedirectUrl, toCheckout } from '../services/payments/checkouts.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import { createCheckout } from '../services/payments/create-checkout.ts'
 import { expireCheckout, lockOrder } from '../services/payments/settle.ts'
@@ -17,12 +17,12 @@ export const paymentsCheckout = {
   },
 
   async getCheckout(request, { db }) {
-    return { status: 200, body: toCheckout(await findAuthorizedCheckout(db, request)) }
+    return { status: 200, body: toCheckout(await openCheckout(db, request)) }
   },
 
   async expireCheckout(request, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
-      const { id, order_id: orderId } = await findAuthorizedCheckout(tx, request, { lockProject: true })
+      const { id, order_id: orderId } = await openCheckout(tx, request, { lockProject: true })
       const locked = await lockOrder(tx, orderId)
       const at = await paymentsNow(tx)
       const expired = await expireCheckout(tx, { events, gateways }, locked, id, at)

@@ -2,7 +2,7 @@
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import {
-  findAuthorizedOrder,
+  openOrder,
   insertOrder,
   listOrders,
   priceItems,
@@ -32,13 +32,13 @@ export const paymentsOrders = {
   },
 
   async getOrder(request, { db }) {
-    const { owner_id: _owner, ...order } = await findAuthorizedOrder(db, request)
+    const { owner_id: _owner, ...order } = await openOrder(db, request)
     return { status: 200, body: order }
   },
 
   async cancelOrder(request, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
-      requireNotSubscriptionOrder(await findAuthorizedOrder(tx, request, { lockProject: true }))
+      requireNotSubscriptionOrder(await openOrder(tx, request, { lockProject: true }))
       const locked = await lockOrder(tx, request.params.id)
       const at = await paymentsNow(tx)
       const { owner_id: _owner, ...order } = await cancelOrder(tx, { events, gateways }, locked, at)
@@ -47,7 +47,7 @@ export const paymentsOrders = {
   },
 
   async getReceipt(request, { db, config: { sellerName: seller } }) {
-    const order = await findAuthorizedOrder(db, request)
+    const order = await openOrder(db, request)
     const { format = 'html' } = request.query
     return { status: 200, body: await createReceipt(db, order, { format, seller }) }
   },

@@ -1,12 +1,12 @@
 // Refunds of an order: operators create them; everyone who may read the order may read them.
 import type { Handlers } from '../services/handler.ts'
 import { requireKeyAccess } from '../services/projects/resource-access.ts'
-import { findOrder, findAuthorizedOrder } from '../services/payments/orders.ts'
+import { findOrder, openOrder } from '../services/payments/orders.ts'
 import { findRefund, listRefunds, refundOrder } from '../services/payments/refunds.ts'
 
 export const paymentsRefunds = {
   async listRefunds(request, { db }) {
-    const { id } = await findAuthorizedOrder(db, request)
+    const { id } = await openOrder(db, request)
     return { status: 200, body: await listRefunds(db, id, request.query) }
   },
 
@@ -24,7 +24,7 @@ export const paymentsRefunds = {
   },
 
   async getRefund(request, { db }) {
-    const { id } = await findAuthorizedOrder(db, request)
+    const { id } = await openOrder(db, request)
     return { status: 200, body: await findRefund(db, id, request.params.refund_id) }
   },
 } satisfies Handlers<'payments-refunds'>

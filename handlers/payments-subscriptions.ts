@@ -1,11 +1,7 @@
 // Subscriptions: list, get, cancel and resume. A checkout session creates them.
 import type { Handlers } from '../services/handler.ts'
 import { cancelSubscription, resumeSubscription } from '../services/payments/cancel-subscription.ts'
-import {
-  findAuthorizedSubscription,
-  listSubscriptions,
-  toSubscription,
-} from '../services/payments/subscriptions.ts'
+import { openSubscription, listSubscriptions, toSubscription } from '../services/payments/subscriptions.ts'
 import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const paymentsSubscriptions = {
@@ -15,13 +11,13 @@ export const paymentsSubscriptions = {
   },
 
   async getSubscription(request, { db }) {
-    return { status: 200, body: toSubscription(await findAuthorizedSubscription(db, request)) }
+    return { status: 200, body: toSubscription(await openSubscription(db, request)) }
   },
 
   async cancelSubscription(request, { db, events, gateways }) {
     const { at_period_end: atPeriodEnd = true } = request.body ?? {}
     return await db.transaction(async (tx) => {
-      const subscription = await findAuthorizedSubscription(tx, request, { lock: true })
+      const subscription = await openSubscription(tx, request, { lock: true })
       const canceled = await cancelSubscription(tx, { events, gateways }, subscription, { atPeriodEnd })
       return { status: 200, body: toSubscription(canceled) }
     })
@@ -29,7 +25,7 @@ export const paymentsSubscriptions = {
 
   async resumeSubscription(request, { db, events, gateways }) {
     return await db.transaction(async (tx) => {
-      const subscription = await findAuthorizedSubscription(tx, request, { lock: true })
+      const subscription = await openSubscription(tx, request, { lock: true })
       const resumed = await resumeSubscription(tx, { events, gateways }, subscription)
       return { status: 200, body: toSubscription(resumed) }
     })

@@ -3,14 +3,14 @@ import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidState, unauthorized } from '../infra/errors.ts'
 import { lockUser } from '../services/users/users.ts'
 import {
-  findDelivery,
+  openDelivery,
   listDeliveries,
   recoverDeliveries,
   redeliver,
 } from '../services/webhooks/deliveries.ts'
 import {
   deletedEndpoint,
-  findEndpoint,
+  openEndpoint,
   grantsOfKey,
   listEndpoints,
   newEndpoint,
@@ -46,14 +46,14 @@ export const webhooks = {
   },
 
   async getWebhookEndpoint({ principal, params: { id } }, { db }) {
-    return { status: 200, body: toWebhookEndpoint(await findEndpoint(db, principal, id, { anyKey: true })) }
+    return { status: 200, body: toWebhookEndpoint(await openEndpoint(db, principal, id, { anyKey: true })) }
   },
 
   async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, { db, webhookClient, events }) {
     const { url, description, event_types: eventTypes, enabled } = body
     if (url !== undefined) requirePublicUrl(webhookClient, url)
     return await db.transaction(async (tx) => {
-      const row = await findEndpoint(tx, principal, id, { lock: true })
+      const row = await openEndpoint(tx, principal, id, { lock: true })
       const previous = toWebhookEndpoint(row)
       requireSelectableEvents(eventTypes ?? [], row.scopes)
       ifMatch(previous)
@@ -71,7 +71,7 @@ export const webhooks = {
 
   async deleteWebhookEndpoint({ principal, params: { id }, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
-      const endpoint = toWebhookEndpoint(await findEndpoint(tx, principal, id, { lock: true }))
+      const endpoint = toWebhookEndpoint(await openEndpoint(tx, principal, id, { lock: true }))
       ifMatch(endpoint)
       await tx.prisma.webhookEndpoint.update({ where: { id }, data: deletedEndpoint() })
       await events.emit(tx, 'webhook_endpoint.deleted', endpoint, { userId: principal.userId })
@@ -81,7 +81,7 @@ export const webhooks = {
 
   async rotateWebhookSecret({ principal, params: { id }, body }, { db, events }) {
     return await db.transaction(async (tx) => {
-      await findEndpoint(tx, principal, id, { lock: true })
+      await openEndpoint(tx, principal, id, { lock: true })
       const { endpoint, secret } = await replaceSecret(tx, id, body?.overlap_seconds ?? 86_400)
       await events.emit(tx, 'webhook_endpoint.secret_rotated', endpoint, { userId: principal.userId })
       return { status: 200, body: { ...endpoint, secret } }
@@ -90,19 +90,19 @@ export const webhooks = {
 
   async testWebhookEndpoint({ principal, params: { id } }, { db, events }) {
     return await db.transaction(async (tx) => {
-      const row = await findEndpoint(tx, principal, id, { lock: true })
+      const row = await openEndpoint(tx, principal, id, { lock: true })
       requireEnabled(row)
       const { deliveryIds } = await events.emit(tx, 'webhook_endpoint.tested', toWebhookEndpoint(row), {
         userId: principal.userId,
         endpointId: id,
       })
-      return { status: 202, body: await findDelivery(tx, principal, deliveryIds[0]) }
+      return { status: 202, body: await openDelivery(tx, principal, deliveryIds[0]) }
     })
   },
 
   async recoverWebhookEndpoint({ principal, params: { id }, body: { since } }, { db, deliveries, events }) {
     return await db.transaction(async (tx) => {
-      requireEnabled(await findEndpoint(tx, principal, id, { lock: true }))
+      requireEnabled(await openEndpoint(tx, principal, id, { lock: true }))
       const from = new Date(since)
       const { recovered, hasMore } = await recoverDeliveries(tx, deliveries, id, from)
       const recovery = { endpoint_id: id, since: from.toISOString(), recovered, has_more: hasMore }
@@ -112,24 +112,24 @@ export const webhooks = {
   },
 
   async listWebhookDeliveries({ principal, params: { id }, query }, { db }) {
-    await findEndpoint(db, principal, id)
+    await openEndpoint(db, principal, id)
     return { status: 200, body: await listDeliveries(db, id, query) }
   },
 
   async getWebhookDelivery({ principal, params: { id } }, { db }) {
-    return { status: 200, body: await findDelivery(db, principal, id) }
+    return { status: 200, body: await openDelivery(db, principal, id) }
   },
 
   async redeliverWebhookDelivery({ principal, params: { id } }, { db, deliveries, events }) {
     return await db.transaction(async (tx) => {
-      const locked = await findDelivery(tx, principal, id, { lock: true })
+      const locked = await openDelivery(tx, principal, id, { lock: true })
       if (locked.status === 'pending')
         throw invalidState(
           'delivery',
           'pending',
           `The delivery is already pending; its next attempt is due at ${locked.next_attempt_at}.`,
         )
-      requireEnabled(await findEndpoint(tx, principal, locked.endpoint_id))
+      requireEnabled(await openEndpoint(tx, principal, locked.endpoint_id))
       const delivery = await redeliver(tx, deliveries, principal, locked)
       await events.emit(tx, 'webhook_delivery.redelivered', delivery, { userId: principal.userId })
       return { status: 202, body: delivery }

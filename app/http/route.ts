@@ -17,7 +17,7 @@ import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentReque
 import { preconditionOf, withTransaction } from './preconditions.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
-import { EventStream } from './sse.ts'
+import { SseStream } from './sse.ts'
 import { readStreamedInput } from './streamed-body.ts'
 import { isTus, requireTus, tusVersionHook } from './tus.ts'
 import { isStreamed, takesFields, validate, type Input } from './validation.ts'
@@ -30,7 +30,7 @@ export interface EdgeContext {
   limits: RateLimits
   publicUrl: () => string
   /** The open event streams. */
-  streams: Set<EventStream>
+  streams: Set<SseStream>
 }
 
 /**
@@ -182,7 +182,7 @@ class OperationCall {
     })
     // An empty stream has no Content-Length, as the stream of a GET has none.
     if (this.#request.method === 'HEAD') return this.#reply.send(Readable.from([]))
-    const stream = new EventStream({
+    const stream = new SseStream({
       start: body,
       serialize: (event, data) => eventText(info, status, event, data as object, config.validateResponses),
       pingMs: config.streamPing * 1000,

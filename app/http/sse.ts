@@ -23,7 +23,7 @@ export interface EventStreamOptions {
 /** The client did not read what was sent within the write time-out. */
 export class SlowReaderError extends Error {}
 
-export class EventStream extends Readable {
+export class SseStream extends Readable {
   #options: EventStreamOptions
   #events: AsyncIterator<Sent>
   #disconnected = new AbortController()

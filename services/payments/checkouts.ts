@@ -40,7 +40,7 @@ const readAndLockProject = read(true)
  * Reads the session that the request names, if the caller is authorized for the operation. One statement.
  * @param options.lockProject locks the session's project, but not the session.
  */
-export async function findAuthorizedCheckout(
+export async function openCheckout(
   db: Db,
   request: { operation: OperationInfo; params: { id: string }; principal: Principal },
   { lockProject = false } = {},

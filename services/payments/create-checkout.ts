@@ -9,7 +9,7 @@ import type { Principal } from '../users/authentication.ts'
 import { insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
-import { findAuthorizedOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
+import { openOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
 import { lockOrder } from './settle.ts'
 import { insertSubscription, setLatestOrder, toSubscription } from './subscriptions.ts'
 
@@ -63,7 +63,7 @@ async function findPendingOrder(
       throw invalidField(field, 'exclusive', `${field} cannot be combined with order_id.`)
   if (body.mode === 'subscription')
     throw invalidField('mode', 'exclusive', 'Mode subscription requires items instead of order_id.')
-  await findAuthorizedOrder(tx, { operation, principal, params: { id: orderId } }, { lockProject: true })
+  await openOrder(tx, { operation, principal, params: { id: orderId } }, { lockProject: true })
   const { order, subscription } = await lockOrder(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)
   gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')

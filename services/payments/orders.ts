@@ -46,7 +46,7 @@ export interface OrderRequest {
  * @param options.lockProject locks the order's project, but not the order: `lockOrder` locks it after its
  * subscription.
  */
-export async function findAuthorizedOrder(
+export async function openOrder(
   db: Db,
   request: OrderRequest,
   { lockProject = false } = {},

@@ -48,7 +48,7 @@ const lockSubscription = statement<OwnedSubscription & WorkspaceResource>(
  * Reads the subscription that the request names, if the caller is authorized for the operation. One
  * statement. `lock` locks the subscription and its project.
  */
-export async function findAuthorizedSubscription(
+export async function openSubscription(
   db: Db,
   request: { operation: OperationInfo; params: { id: string }; principal: Principal },
   { lock = false } = {},

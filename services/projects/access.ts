@@ -42,13 +42,13 @@ export async function openProject(
   options: { lock?: boolean } = {},
 ): Promise<Project> {
   const project = await findProject(db, request, options)
-  requireState(project, request)
+  requireProjectStatus(project, request)
   return project
 }
 
 /**
  * `openProject` without the check of the status. For operations on something inside the project, whose 404
- * and 403 come before the 409 of the project: they call `requireState` afterwards.
+ * and 403 come before the 409 of the project: they call `requireProjectStatus` afterwards.
  */
 export async function findProject(
   db: Db,
@@ -72,7 +72,10 @@ export async function findProject(
 }
 
 /** Throws 409 INVALID_STATE when the project's status does not allow the operation. */
-export function requireState(project: Project, { operation }: Pick<ProjectRequest, 'operation'>): void {
+export function requireProjectStatus(
+  project: Project,
+  { operation }: Pick<ProjectRequest, 'operation'>,
+): void {
   if (!requiredAccess(operation).states.includes(project.status))
     throw invalidState('project', project.status)
 }

@@ -51,7 +51,7 @@ export function requireAccess<Found extends WorkspaceResource>(
   resource: ResourceName,
 ): asserts found is Found {
   requirePermission(found, request, resource)
-  requireState(found, request)
+  requireWorkspaceStatus(found, request)
 }
 
 /**
@@ -68,7 +68,7 @@ export function requirePermission<Found extends WorkspaceResource>(
 }
 
 /** Throws 409 INVALID_STATE when the project's status does not allow the operation. */
-export function requireState(
+export function requireWorkspaceStatus(
   { project_status: status }: WorkspaceResource,
   { operation }: Pick<ResourceRequest, 'operation'>,
 ): void {

@@ -17,7 +17,7 @@ export const fileColumns = `f.id, f.project_id, f.name, f.path, f.content_type, 
   f.download_count, f.expires_at, f.created_at, f.updated_at`
 
 /** The SQL condition for files that have not expired. */
-export const notExpired = `(f.expires_at IS NULL OR f.expires_at > now())`
+export const notExpiredSql = `(f.expires_at IS NULL OR f.expires_at > now())`
 
 /** A file and the key of its blob. */
 export type StoredFile = File & { blob_key: string }
@@ -28,7 +28,7 @@ interface AccessRow extends Omit<StoredFile, 'project_id'>, WorkspaceResource {
 
 const read = (lock: boolean): string => `
   SELECT ${fileColumns}, f.blob_key, u.status::text AS owner_status, ${accessColumns('f', '$2', { lock })}
-  FROM files f JOIN users u ON u.id = f.owner_id WHERE f.id = $1 AND ${notExpired}`
+  FROM files f JOIN users u ON u.id = f.owner_id WHERE f.id = $1 AND ${notExpiredSql}`
 const readFile = statement<AccessRow>(read(false))
 const lockFile = statement<AccessRow>(`${read(true)} FOR NO KEY UPDATE OF f`)
 
@@ -190,7 +190,7 @@ export async function listFiles(db: Db, workspaceId: string, query: FileListQuer
     {
       from: 'files f',
       columns: fileColumns,
-      filters: [`f.space_id = $1 AND ${notExpired}`, ...filters],
+      filters: [`f.space_id = $1 AND ${notExpiredSql}`, ...filters],
       values,
       key: sortKeys[query.sort],
       id: 'f.id',

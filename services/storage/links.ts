@@ -6,7 +6,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { notFound } from '../../infra/errors.ts'
 import { listPage, type Page } from '../../infra/database/pagination.ts'
-import { fileColumns, notExpired, type StoredFile } from './files.ts'
+import { fileColumns, notExpiredSql, type StoredFile } from './files.ts'
 
 export type FileLink = components['schemas']['FileLink']
 
@@ -97,7 +97,7 @@ type LinkedFileRow = StoredFile & { link_id: string; link_status: string }
 const readByDigest = statement<LinkedFileRow>(`
   SELECT l.id AS link_id, ${status} AS link_status, ${fileColumns}, f.blob_key
   FROM ${linksWithFiles} JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
-  WHERE l.digest = $1 AND ${notExpired}
+  WHERE l.digest = $1 AND ${notExpiredSql}
     AND CASE WHEN f.project_id IS NULL THEN u.status = 'active' ELSE p.status <> 'deleted' END`)
 
 /** @returns null for an unknown token, and for a file that is deleted or expired. */

@@ -134,7 +134,7 @@ const lockDelivery = statement<Row & EndpointColumns>(`${selectById} FOR NO KEY 
  * @throws 404 when the delivery does not exist; 403 when it belongs to another user, or the API key lacks
  * scopes or projects of the endpoint.
  */
-export async function findDelivery(
+export async function openDelivery(
   db: Db,
   principal: Principal,
   id: string,
@@ -176,7 +176,7 @@ export async function redeliver(
   delivery: WebhookDelivery,
 ): Promise<WebhookDelivery> {
   await resend(tx, queue, delivery.endpoint_id, [delivery.id])
-  return await findDelivery(tx, principal, delivery.id)
+  return await openDelivery(tx, principal, delivery.id)
 }
 
 const lockFailed = statement<{ id: string }>(`

@@ -132,7 +132,7 @@ const lockEndpoint = statement<{ id: string }>(
  * @throws 404 when the endpoint does not exist, 403 when it belongs to another user or the API key may not
  * see it.
  */
-export async function findEndpoint(
+export async function openEndpoint(
   db: Db,
   principal: Principal,
   id: string,

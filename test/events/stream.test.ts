@@ -2,7 +2,7 @@
 // moment.
 import { Writable } from 'node:stream'
 import t from 'tap'
-import { EventStream, SlowReaderError } from '../../app/http/sse.ts'
+import { SseStream, SlowReaderError } from '../../app/http/sse.ts'
 import { openStream } from '../support/event-stream.ts'
 import {
   waitUntilCaughtUp,
@@ -397,9 +397,9 @@ t.test('data that a client does not read', async (t) => {
   /** Pipes events to a client that reads one chunk. Returns the error with which the stream was given up. */
   async function unread(
     events: () => AsyncGenerator<{ event: string; id?: string; data: unknown }>,
-  ): Promise<{ error: Error; stream: EventStream; most: number }> {
+  ): Promise<{ error: Error; stream: SseStream; most: number }> {
     let most = 0
-    const stream = new EventStream({
+    const stream = new SseStream({
       start: events,
       serialize: (_event, data) => {
         most = Math.max(most, stream.readableLength)

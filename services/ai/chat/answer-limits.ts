@@ -7,7 +7,7 @@ import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, conflict, idempotencyMismatch, tooManyOpen } from '../../../infra/errors.ts'
 import type { IdempotencyFingerprint, OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { failStaleMessages, isAlive, isStale, type FinishServices } from './finish-answer.ts'
+import { failStaleMessages, isAliveSql, isStaleSql, type FinishServices } from './finish-answer.ts'
 import { openMessage, type OwnedMessage } from './messages.ts'
 
 export interface LimitServices extends FinishServices {
@@ -40,7 +40,7 @@ interface UserState {
 // deleteMessagesAfter). The answer is then the message after the question.
 const readState = statement<UserState>(`
   SELECT (
-      SELECT count(*) FROM ai_messages WHERE api_key_id = $2 AND status = 'in_progress' AND ${isAlive()}
+      SELECT count(*) FROM ai_messages WHERE api_key_id = $2 AND status = 'in_progress' AND ${isAliveSql()}
     )::int AS open,
     coalesce((
       SELECT prompt_tokens + completion_tokens FROM ai_usage
@@ -48,7 +48,7 @@ const readState = statement<UserState>(`
     ceil(extract(epoch FROM
       date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int
       AS seconds_left,
-    m.body_hash, a.id AS answer_id, a.status::text, ${isStale('a.heartbeat_at')} AS is_stale
+    m.body_hash, a.id AS answer_id, a.status::text, ${isStaleSql('a.heartbeat_at')} AS is_stale
   FROM (SELECT 1) AS one
     LEFT JOIN ai_messages m
       ON m.user_id = $1 AND m.key_digest = $3 AND m.created_at > now() - interval '24 hours'

@@ -19,9 +19,9 @@ const lastTimelyHeartbeat = `now() - interval '${heartbeatTimeoutSeconds} second
 /**
  * SQL condition: the process that generates the message is alive. `column` may have the alias of the table.
  */
-export const isAlive = (column = 'heartbeat_at'): string => `${column} > ${lastTimelyHeartbeat}`
+export const isAliveSql = (column = 'heartbeat_at'): string => `${column} > ${lastTimelyHeartbeat}`
 /** SQL condition: the process that generated the message is dead. */
-export const isStale = (column = 'heartbeat_at'): string => `${column} < ${lastTimelyHeartbeat}`
+export const isStaleSql = (column = 'heartbeat_at'): string => `${column} < ${lastTimelyHeartbeat}`
 
 export interface FinishServices {
   events: Emitter
@@ -134,7 +134,7 @@ export const staleBatchSize = 100
 
 const findStale = statement<{ id: string }>(`
   SELECT id FROM ai_messages
-  WHERE status = 'in_progress' AND ${isStale()} AND ($1::text IS NULL OR id = $1) LIMIT ${staleBatchSize}`)
+  WHERE status = 'in_progress' AND ${isStaleSql()} AND ($1::text IS NULL OR id = $1) LIMIT ${staleBatchSize}`)
 
 /**
  * Finishes messages whose process died as `failed`: all of them, or only the message with the given id.

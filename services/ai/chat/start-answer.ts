@@ -10,7 +10,7 @@ import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
 import { requireModel, type ChatMessage, type Providers } from '../providers/providers.ts'
 import { checkLimitsAndIdempotency, type AnswerRequest, type LimitServices } from './answer-limits.ts'
 import { deleteMessagesAfter } from './edit-message.ts'
-import { failStaleMessages, isStale, type FinishServices } from './finish-answer.ts'
+import { failStaleMessages, isStaleSql, type FinishServices } from './finish-answer.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { insertAnswer, insertQuestion } from './insert-messages.ts'
 import { openMessage, readHistory, type OwnedMessage } from './messages.ts'
@@ -172,7 +172,7 @@ async function createSession(
 }
 
 const findInProgress = statement<{ id: string; is_stale: boolean }>(`
-  SELECT id, ${isStale()} AS is_stale FROM ai_messages WHERE session_id = $1 AND status = 'in_progress'`)
+  SELECT id, ${isStaleSql()} AS is_stale FROM ai_messages WHERE session_id = $1 AND status = 'in_progress'`)
 
 /** Throws 409 if the session is archived or has an answer in progress. */
 async function requireIdle(tx: Db, services: FinishServices, session: OwnedSession): Promise<void> {

@@ -14,7 +14,7 @@ import type { Database } from '../../../infra/database/database.ts'
 import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, notFound } from '../../../infra/errors.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
-import { errorOfMessage, failStaleMessages, isAlive, type FinishServices } from './finish-answer.ts'
+import { errorOfMessage, failStaleMessages, isAliveSql, type FinishServices } from './finish-answer.ts'
 import type { FinalAnswer, LiveAnswer } from './live-answer.ts'
 import {
   messageById,
@@ -59,7 +59,7 @@ const emptyAnswer = {
 // The state of the row without its content, which may be large.
 const readState = statement<{ status: string; alive: boolean; size: number }>(`
   SELECT status::text, octet_length(content) + jsonb_array_length(citations) AS size,
-    coalesce(${isAlive()}, false) AS alive
+    coalesce(${isAliveSql()}, false) AS alive
   FROM ai_messages WHERE id = $1`)
 const readContent = statement<{ content: string; citations: StoredCitation[] }>(
   'SELECT content, citations FROM ai_messages WHERE id = $1',

@@ -14,7 +14,7 @@ import type { Principal } from '../../users/authentication.ts'
 import {
   accessColumns,
   requirePermission,
-  requireState,
+  requireWorkspaceStatus,
   type WorkspaceResource,
 } from '../../projects/resource-access.ts'
 
@@ -94,7 +94,7 @@ export async function openDocument(
   ])
   requirePermission(row, request, { name: 'knowledge base', id })
   if (row.id === null) throw notFound('document', documentId)
-  requireState(row, request)
+  requireWorkspaceStatus(row, request)
   const { your_role: _role, project_status: _project, ...document } = row
   return document
 }

@@ -7,7 +7,7 @@ import { escapeLike } from '../../../infra/database/pagination.ts'
 import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 import { compareRanked, type RankedChunk } from './fusion.ts'
 import { matchesForm, totalWeight, type WeightedWord } from './query-words.ts'
-import { filterCondition, searchable, type DocumentFilters, type SearchScope } from './scope.ts'
+import { filterCondition, searchableSql, type DocumentFilters, type SearchScope } from './scope.ts'
 
 /** Candidates in all knowledge bases together, without those of frequent words. */
 const maxCandidates = 1_000
@@ -56,7 +56,7 @@ const rankCandidates = (filter: string): string => `
     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxRanked}
   )
   SELECT c.id, r.score, unaccent(d.name) AS name
-  FROM ranked r JOIN chunks c ON c.ctid = r.place JOIN documents d ON d.id = c.document_id AND ${searchable}`
+  FROM ranked r JOIN chunks c ON c.ctid = r.place JOIN documents d ON d.id = c.document_id AND ${searchableSql}`
 
 /**
  * The best chunks first. A score is the share of the query's words, weighted by rarity, that the chunk and

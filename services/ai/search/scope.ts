@@ -19,7 +19,7 @@ export const readable = `CASE WHEN k.project_id IS NULL THEN k.owner_id = $1 AND
  * SQL condition: searches may find the document `d`. A document that is parsed again keeps its previous
  * chunks until then; a document that was never parsed has none.
  */
-export const searchable = `d.status <> 'failed'`
+export const searchableSql = `d.status <> 'failed'`
 
 const countQueued = statement<{ count: number }>(`
   SELECT coalesce(sum(c.count), 0)::int AS count

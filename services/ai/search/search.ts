@@ -7,7 +7,7 @@ import type { Principal } from '../../users/authentication.ts'
 import { fuse, type RankedChunk } from './fusion.ts'
 import { rankByWords, rerankByPairs } from './keyword-search.ts'
 import { estimateChunks, findQueryWords } from './query-words.ts'
-import { callerParameters, findScope, readable, searchable, type DocumentFilters } from './scope.ts'
+import { callerParameters, findScope, readable, searchableSql, type DocumentFilters } from './scope.ts'
 import { rankByVector } from './vector-search.ts'
 
 export type Passage = components['schemas']['Passage']
@@ -50,7 +50,7 @@ const selectPassages = statement<RetrievedPassage>(`
   SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index,
     c.end_index, c.text, r.score, d.metadata, d.revision, d.content_type
   FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS r (id, score, place)
-    JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND ${searchable}
+    JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND ${searchableSql}
     JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   WHERE ${readable} ORDER BY r.place LIMIT $5`)
 

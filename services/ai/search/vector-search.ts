@@ -5,7 +5,7 @@ import { statementOf } from '../../../infra/database/statements.ts'
 import { toSqlArray, toUnitVector } from '../knowledge/chunk-index.ts'
 import type { RankedChunk } from './fusion.ts'
 import { maxRanked } from './keyword-search.ts'
-import { filterCondition, searchable, type DocumentFilters, type SearchScope } from './scope.ts'
+import { filterCondition, searchableSql, type DocumentFilters, type SearchScope } from './scope.ts'
 
 /**
  * Chunks up to which all vectors are compared. In larger knowledge bases only those of the best chunks by
@@ -19,7 +19,7 @@ const similarity = {
 }
 
 const rankVectors = (measure: string, where: string): string => `
-  SELECT c.id, ${measure} AS score FROM chunks c JOIN documents d ON d.id = c.document_id AND ${searchable}
+  SELECT c.id, ${measure} AS score FROM chunks c JOIN documents d ON d.id = c.document_id AND ${searchableSql}
   WHERE ${where} AND cardinality(c.embedding) = cardinality($1::real[])
   ORDER BY score DESC, c.id LIMIT ${maxRanked}`
 
