@@ -56,7 +56,8 @@ const rankCandidates = (filter: string): string => `
     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxRanked}
   )
   SELECT c.id, r.score, unaccent(d.name) AS name
-  FROM ranked r JOIN chunks c ON c.ctid = r.place JOIN documents d ON d.id = c.document_id AND ${searchableSql}`
+  FROM ranked r JOIN chunks c ON c.ctid = r.place
+  JOIN documents d ON d.id = c.document_id AND ${searchableSql}`
 
 /**
  * The best chunks first. A score is the share of the query's words, weighted by rarity, that the chunk and
