@@ -64,7 +64,8 @@ function render(name: string, markdown: string): Guide {
   return {
     name,
     title: title.text,
-    summary: new Html(marked.parseInline(first.raw.trim()) as string),
+    // From the tokens, whose links are those of the pages.
+    summary: new Html(marked.parser([first])),
     body: new Html(marked.parser(tokens.filter((token) => token !== title))),
   }
 }
@@ -104,7 +105,7 @@ export function guidesPage(): string {
     .map(guideOf)
     .map(
       ({ name, title, summary }) =>
-        html`<article><h2><a href="/docs/guides/${name}">${title}</a></h2><p>${summary}</p></article> `,
+        html`<article><h2><a href="/docs/guides/${name}">${title}</a></h2>${summary}</article> `,
     )
   return docsPageOf({
     title: 'Guides',
