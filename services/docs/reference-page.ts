@@ -81,8 +81,8 @@ export function docsPage(): string {
 </head>
 <body>
 <noscript>This page needs JavaScript. Without JavaScript, read the OpenAPI document at
-<a href="/openapi.json">/openapi.json</a>, the <a href="/docs/errors">errors</a> and the
-<a href="/docs/events">events</a>.</noscript>
+<a href="/openapi.json">/openapi.json</a>, the <a href="/docs/guides">guides</a>, the
+<a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a>.</noscript>
 <script id="api-reference" data-configuration="${attributeJson(settings)}"></script>
 <script src="${docsScriptPath}"></script>
 </body>

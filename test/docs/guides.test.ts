@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { guideNames } from '../../services/docs/guides.ts'
 import { blocksOf, differences, readGuide } from '../support/guides.ts'
 import { startServer } from '../support/server.ts'
@@ -31,6 +31,7 @@ t.test('every guide has 300 to 700 words', async (t) => {
 t.test('every guide is a page that links to the others and loads nothing', async (t) => {
   const server = await startServer(t)
   const list = await (await fetch(`${server.url}/docs/guides`)).text()
+  await checkLinks(t, server.url, list)
   for (const name of guideNames) {
     t.match(list, `href="/docs/guides/${name}"`)
     const response = await fetch(`${server.url}/docs/guides/${name}`)
@@ -40,12 +41,19 @@ t.test('every guide is a page that links to the others and loads nothing', async
     const page = await response.text()
     t.match(page, /<h1>[^<]+<\/h1>/)
     t.notMatch(page, /<script|href="[\w-]+\.md/)
-    for (const [, href] of page.matchAll(/href="(\/[^"#]*)/g)) {
-      const { status } = await fetch(`${server.url}${href}`)
-      t.ok(status < 400, `${name}: ${href} answers ${status}`)
-    }
+    await checkLinks(t, server.url, page)
   }
 })
+
+/** Every link of the page works: it is absolute, and this server answers it. */
+async function checkLinks(t: Test, url: string, page: string) {
+  for (const [, href] of page.matchAll(/<a href="([^"#]+)/g)) {
+    if (/^https?:/.test(href)) continue
+    t.match(href, /^\//, `${href} does not depend on the address of the page`)
+    const { status } = await fetch(new URL(href, url))
+    t.ok(status < 400, `${href} answers ${status}`)
+  }
+}
 
 for (const name of guideNames) {
   t.test(`the commands of ${name} print what it shows`, { skip: !hasCurl && 'no curl' }, async (t) => {
