@@ -567,7 +567,7 @@ t.test('the official client', async (t) => {
   await t.test('gets an error for a deferred length', async (t) => {
     const { upload, ended } = run(bytes, person.key, { uploadLengthDeferred: true, chunkSize: 100_000 })
     upload.start()
-    await t.rejects(ended, { message: /response code: 400.*Upload-Defer-Length.*say Upload-Length/ })
+    await t.rejects(ended, { message: /response code: 400.*Upload-Defer-Length.*send `Upload-Length/ })
   })
 
   await t.test('resumes a previous upload, also in another process', async (t) => {
