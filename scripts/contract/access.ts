@@ -1,10 +1,9 @@
 // Authentication and authorization: every operation that needs a key rejects a missing key, an unknown key
 // and a key without its scope before it checks anything else.
 import type { Operation } from './document.ts'
-import { requestParts, sample } from './requests.ts'
+import { requestParts, sample, unknownPath } from './requests.ts'
 import type { Run } from './run-context.ts'
 import type { RequestParts } from './sender.ts'
-import { matchingPattern } from './values.ts'
 
 const part = 'access'
 
@@ -47,17 +46,10 @@ async function refused(
 
 /** A well-formed request for a resource that does not exist. */
 function wellFormedParts(run: Run, operation: Operation): RequestParts {
-  const path = Object.fromEntries(
-    operation.parameters
-      .filter((each) => each.in === 'path')
-      .map(({ name, schema }) => [
-        name,
-        schema.pattern === undefined
-          ? String(schema.enum?.[0] ?? 'none')
-          : sample(run, matchingPattern(schema.pattern)),
-      ]),
-  )
-  return { ...sample(run, requestParts(run, operation, { minimal: true })), path }
+  return {
+    ...sample(run, requestParts(run, operation, { minimal: true })),
+    path: unknownPath(run, operation),
+  }
 }
 
 /** For each set of required scopes, a key with all of the actor's other scopes. */

@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { mutationsOf } from './mutations.ts'
 import { type Json, type Media, type Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
-import { requestParts, pathParameters, sample } from './requests.ts'
+import { requestParts, pathParameters, sample, unknownPath } from './requests.ts'
 import { type Run, maySucceed } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
-import { matchingPattern, valuesOf } from './values.ts'
+import { valuesOf } from './values.ts'
 import type { Problem } from './checks.ts'
 
 const part = 'invalid'
@@ -25,19 +25,6 @@ export async function sendInvalidRequests(run: Run, tick: (done: number, of: num
     if (operation.body !== null) await sendBrokenBody(run, operation, parts)
     await sendOtherMethod(run, operation, parts)
   }
-}
-
-function unknownPath(run: Run, operation: Operation): Record<string, string> {
-  return Object.fromEntries(
-    operation.parameters
-      .filter((each) => each.in === 'path')
-      .map(({ name, schema }) => [
-        name,
-        schema.pattern === undefined
-          ? String(schema.enum?.[0] ?? 'none')
-          : sample(run, matchingPattern(schema.pattern)),
-      ]),
-  )
 }
 
 async function sendBrokenParameters(run: Run, operation: Operation, parts: RequestParts): Promise<void> {

@@ -268,3 +268,17 @@ function bodyKinds(run: Run, operation: Operation): string[] {
   for (const { schema } of operation.body?.media ?? []) look(schema, 0)
   return [...kinds]
 }
+
+/** Well-formed path parameters of a resource that does not exist. */
+export function unknownPath(run: Run, operation: Operation): Record<string, string> {
+  return Object.fromEntries(
+    operation.parameters
+      .filter((each) => each.in === 'path')
+      .map(({ name, schema }) => [
+        name,
+        schema.pattern === undefined
+          ? String(schema.enum?.[0] ?? 'none')
+          : sample(run, matchingPattern(schema.pattern)),
+      ]),
+  )
+}

@@ -15,7 +15,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -31,6 +31,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import type { Test } from 'tap'
+import { freePort } from './free-port.ts'
 
 /** How a client reaches the server; buckets are addressed by path. */
 export interface S3Access {
@@ -401,14 +402,4 @@ function lastLines(folder: string): string {
       return `${name}:\n${lines.slice(-8).join('\n')}`
     })
     .join('\n')
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 }

@@ -1,7 +1,7 @@
 // Starts a temporary PostgreSQL, Redis and S3 for a test run, and removes those of runs that were killed.
 import { spawn } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +14,7 @@ import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { jobQueues } from '../../services/services.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
+import { freePort } from './free-port.ts'
 
 export interface TestServices {
   /** The environment variables for the test files. */
@@ -148,16 +149,6 @@ function onPath(name: string): string | undefined {
         return false
       }
     })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 }
 
 function accepts(port: number): Promise<boolean> {

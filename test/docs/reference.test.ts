@@ -1,25 +1,8 @@
 // The reference page in a real browser that can reach only this server.
-import { existsSync } from 'node:fs'
-import { chromium, type Locator, type Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-
-const browserPath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path))
-const browserArgs = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 t.test('the page and its script are served by this server and can be cached', async (t) => {
   const { url } = await startServer(t)
@@ -58,7 +41,7 @@ t.test('the page and its script are served by this server and can be cached', as
 
 t.test(
   'a reader finds every operation and sends a request with an API key',
-  { skip: browserPath === undefined && 'no Chromium' },
+  { skip: skipWithoutBrowser },
   async (t) => {
     const server = await startServer(t)
     const { page, requests, consoleMessages } = await openPage(t, server)
@@ -113,7 +96,7 @@ t.test(
 
 t.test(
   'a reader sees code samples, example responses and the catalogues',
-  { skip: browserPath === undefined && 'no Chromium' },
+  { skip: skipWithoutBrowser },
   async (t) => {
     const server = await startServer(t)
     const { page, consoleMessages } = await openPage(t, server, {
@@ -144,42 +127,34 @@ t.test(
   },
 )
 
-t.test(
-  'the page shows the 401 for an invalid key',
-  { skip: browserPath === undefined && 'no Chromium' },
-  async (t) => {
-    const server = await startServer(t)
-    const { page, consoleMessages } = await openPage(t, server)
-    await keyField(page).fill('plat_test_wrong')
-    await tryProfile(page)
-    await page.getByText('401 Unauthorized').waitFor()
-    await page.getByText('"UNAUTHORIZED"').waitFor()
-    t.equal(consoleMessages.length, 1, 'the browser logs only the 401')
-    t.match(consoleMessages[0], /status of 401/)
-  },
-)
+t.test('the page shows the 401 for an invalid key', { skip: skipWithoutBrowser }, async (t) => {
+  const server = await startServer(t)
+  const { page, consoleMessages } = await openPage(t, server)
+  await keyField(page).fill('plat_test_wrong')
+  await tryProfile(page)
+  await page.getByText('401 Unauthorized').waitFor()
+  await page.getByText('"UNAUTHORIZED"').waitFor()
+  t.equal(consoleMessages.length, 1, 'the browser logs only the 401')
+  t.match(consoleMessages[0], /status of 401/)
+})
 
-t.test(
-  'the page works on a phone and in dark mode',
-  { skip: browserPath === undefined && 'no Chromium' },
-  async (t) => {
-    const server = await startServer(t)
-    const { page, consoleMessages } = await openPage(t, server, {
-      viewport: { width: 390, height: 844 },
-      colorScheme: 'dark',
-    })
-    t.equal(
-      await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
-      0,
-      'there is no horizontal overflow',
-    )
-    t.match(await page.evaluate('document.body.className'), /dark-mode/)
-    await keyField(page).fill(server.key)
-    await tryProfile(page)
-    await page.getByText('200 OK').waitFor()
-    t.same(consoleMessages, [])
-  },
-)
+t.test('the page works on a phone and in dark mode', { skip: skipWithoutBrowser }, async (t) => {
+  const server = await startServer(t)
+  const { page, consoleMessages } = await openPage(t, server, {
+    viewport: { width: 390, height: 844 },
+    colorScheme: 'dark',
+  })
+  t.equal(
+    await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+    0,
+    'there is no horizontal overflow',
+  )
+  t.match(await page.evaluate('document.body.className'), /dark-mode/)
+  await keyField(page).fill(server.key)
+  await tryProfile(page)
+  await page.getByText('200 OK').waitFor()
+  t.same(consoleMessages, [])
+})
 
 interface Opened {
   page: Page
@@ -194,8 +169,7 @@ async function openPage(
   { url }: TestServer,
   options: { viewport?: { width: number; height: number }; colorScheme?: 'dark' } = {},
 ): Promise<Opened> {
-  const browser = await chromium.launch({ executablePath: browserPath!, args: browserArgs })
-  t.teardown(() => browser.close())
+  const browser = await launchBrowser(t)
   const context = await browser.newContext(options)
   const requests: string[] = []
   const consoleMessages: string[] = []

@@ -1,12 +1,12 @@
 // The payment pages, over plain HTTP and in a browser.
 import { hash } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { testCards } from '../../services/payments/sandbox/gateway.ts'
 import { validateCard } from '../../services/payments/sandbox/page/card-validation.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 import {
@@ -18,13 +18,6 @@ import {
   createCatalog,
 } from '../support/catalog-fixtures.ts'
 import { waitUntil } from '../support/wait.ts'
-
-const browserPath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path))
 
 const seller = 'Ecke & <i>Söhne</i>'
 const server = await startServer(t, { env: { SELLER_NAME: seller } })
@@ -546,20 +539,8 @@ t.test('errors are HTML for browsers and JSON for other clients', async (t) => {
   )
 })
 
-t.test('in a browser', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const browser = await chromium.launch({
-    executablePath: browserPath!,
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
-  t.teardown(() => browser.close())
+t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
+  const browser = await launchBrowser(t)
   const seller = await startSellerSite(t)
 
   t.test('a card pays and the customer returns to the seller', async (t) => {

@@ -9,19 +9,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { chromium } from 'playwright-core'
 import t from 'tap'
 import ts from 'typescript'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { startServer } from '../support/server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
-const browserPath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path))
 
 const folder = await mkdtemp(join(tmpdir(), 'consumer-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -153,7 +147,7 @@ console.log(JSON.stringify(result))`,
 
 t.test(
   'the client runs in a browser without a build, on a page of another origin',
-  { skip: browserPath === undefined && 'no Chromium' },
+  { skip: skipWithoutBrowser },
   async (t) => {
     const places: Record<string, string> = {
       'openapi-fetch': 'openapi-fetch/dist/index.mjs',
@@ -179,18 +173,7 @@ t.test(
     const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
     const server = await startServer(t, { env: { CORS_ORIGINS: origin } })
     const { key } = await server.person()
-    const browser = await chromium.launch({
-      executablePath: browserPath!,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    })
-    t.teardown(() => browser.close())
+    const browser = await launchBrowser(t)
     const page = await browser.newPage()
     const problems: string[] = []
     page.on('pageerror', (error) => problems.push(String(error)))

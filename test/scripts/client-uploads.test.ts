@@ -173,7 +173,7 @@ t.test('a document is sent as JSON or as a form, depending on its fields', async
   const base = await client.createKnowledgeBase({ body: { name: 'Rules' } })
   const fromText = await client.createDocument({
     path: { id: base.id },
-    body: { name: 'told', text: 'Events are kept for 30 days.' },
+    body: { name: 'retention', text: 'Events are kept for 30 days.' },
   })
   const sent = await client.createDocument({
     path: { id: base.id },
@@ -182,7 +182,7 @@ t.test('a document is sent as JSON or as a form, depending on its fields', async
   t.match(
     [fromText, sent],
     [
-      { name: 'told', source: { type: 'text' } },
+      { name: 'retention', source: { type: 'text' } },
       { name: 'keys.md', source: { type: 'file' } },
     ],
   )

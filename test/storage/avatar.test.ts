@@ -1,16 +1,16 @@
 // Avatars: accepted formats, sanitization of pictures, limits, caching and events.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32, deflateSync } from 'node:zlib'
-import { chromium } from 'playwright-core'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { renderSquares } from '../../services/storage/avatar-image.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import type { Client, Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 import {
@@ -21,13 +21,6 @@ import {
   assertNothingLeft,
   type Upload,
 } from '../support/storage.ts'
-
-const browserPath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path))
 
 const red = { r: 220, g: 20, b: 20 }
 const blue = { r: 20, g: 20, b: 220 }
@@ -667,65 +660,49 @@ t.test('sharp is loaded on first use only', async (t) => {
   t.same(JSON.parse(stdout), [])
 })
 
-t.test(
-  'a page of another origin can embed the image',
-  { skip: browserPath === undefined && 'no Chromium' },
-  async (t) => {
-    const person = await server.person()
-    const { body: avatar } = await post(person.client, { bytes: await halves().png().toBuffer() })
-    // With require-corp the page embeds only resources that allow it.
-    const elsewhere = createServer((_request, response) => {
-      response.writeHead(200, {
-        'content-type': 'text/html',
-        'cross-origin-embedder-policy': 'require-corp',
-        'cross-origin-opener-policy': 'same-origin',
-      })
-      response.end(
-        avatar.variants.map(({ size, url }: any) => `<img id="a${size}" src="${server.url}${url}">`).join(''),
-      )
+t.test('a page of another origin can embed the image', { skip: skipWithoutBrowser }, async (t) => {
+  const person = await server.person()
+  const { body: avatar } = await post(person.client, { bytes: await halves().png().toBuffer() })
+  // With require-corp the page embeds only resources that allow it.
+  const elsewhere = createServer((_request, response) => {
+    response.writeHead(200, {
+      'content-type': 'text/html',
+      'cross-origin-embedder-policy': 'require-corp',
+      'cross-origin-opener-policy': 'same-origin',
     })
-    await new Promise<void>((resolve) => {
-      elsewhere.listen(0, '127.0.0.1', resolve)
-    })
-    t.teardown(() => {
-      elsewhere.closeAllConnections()
-      elsewhere.close()
-    })
-    const browser = await chromium.launch({
-      executablePath: browserPath!,
-      args: [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    })
-    t.teardown(() => browser.close())
-    const page = await browser.newPage()
-    const warnings: string[] = []
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon'))
-        warnings.push(message.text())
-    })
-    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
-    for (const size of [64, 128, 256]) {
-      const natural = await page.evaluate(
-        `(async () => {
+    response.end(
+      avatar.variants.map(({ size, url }: any) => `<img id="a${size}" src="${server.url}${url}">`).join(''),
+    )
+  })
+  await new Promise<void>((resolve) => {
+    elsewhere.listen(0, '127.0.0.1', resolve)
+  })
+  t.teardown(() => {
+    elsewhere.closeAllConnections()
+    elsewhere.close()
+  })
+  const browser = await launchBrowser(t)
+  const page = await browser.newPage()
+  const warnings: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon'))
+      warnings.push(message.text())
+  })
+  await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
+  for (const size of [64, 128, 256]) {
+    const natural = await page.evaluate(
+      `(async () => {
           const image = document.getElementById('a${size}')
           await image.decode()
           return [image.naturalWidth, image.naturalHeight]
         })()`,
-      )
-      t.same(natural, [size, size])
-    }
-    t.same(warnings, [])
-    await page.goto(`${server.url}${avatar.url}`)
-    t.equal(await page.evaluate('document.contentType'), 'image/webp', 'opened directly it is an image')
-  },
-)
+    )
+    t.same(natural, [size, size])
+  }
+  t.same(warnings, [])
+  await page.goto(`${server.url}${avatar.url}`)
+  t.equal(await page.evaluate('document.contentType'), 'image/webp', 'opened directly it is an image')
+})
 
 async function post(client: Client, { headers, ...content }: Upload): Promise<Reply> {
   const form = uploadForm({ name: 'me.png', type: 'image/png', ...content })

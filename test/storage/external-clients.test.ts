@@ -7,8 +7,9 @@ import { createServer } from 'node:http'
 import { connect, createServer as createProxy, type AddressInfo, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { startServer } from '../support/server.ts'
 import { download, assertNothingLeft, uploadFile } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -17,12 +18,6 @@ const curl = (process.env['PATH'] ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'curl'))
   .find((path) => existsSync(path))
-const browserPath = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path))
 
 const server = await startServer(t)
 const { client, key } = await server.person()
@@ -194,19 +189,8 @@ t.test('curl', { skip: curl === undefined && 'no curl' }, async (t) => {
   }
 })
 
-t.test('a browser', { skip: browserPath === undefined && 'no Chromium' }, async (t) => {
-  const browser = await chromium.launch({
-    executablePath: browserPath!,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
-  t.teardown(() => browser.close())
+t.test('a browser', { skip: skipWithoutBrowser }, async (t) => {
+  const browser = await launchBrowser(t)
   const wav = sound(180)
   const song = await uploadFile(client, { bytes: wav, name: 'song.wav', type: 'audio/wav' })
   const songLink = async (): Promise<string> =>

@@ -13,9 +13,9 @@ import {
   projectFor,
   type Placement,
 } from './db-fixtures.ts'
+import { ofNoProject, ofProject, ownAlone, unknownUlid } from './project-filter.ts'
 
 const randomHex = () => randomBytes(6).toString('hex')
-const nobodys = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const metadata = { ticket: 'OPS-12' }
 
 /** The caller's own, so that a project's role decides even then; it has a document that is ready. */
@@ -94,23 +94,7 @@ const onProject =
   }
 const inNoProject =
   (body: () => Record<string, unknown>): RequestBuilder =>
-  () => ({ body: { ...body(), project_id: `prj_${nobodys}` } })
-
-const ofProject =
-  (insert: (context: FixtureContext, projectId?: string) => Promise<unknown>): RequestBuilder =>
-  async (context) => {
-    const project = await createProject(context)
-    await insert(context)
-    await insert(context, project)
-    return { query: { project_id: project }, project }
-  }
-const ofNoProject: RequestBuilder = () => ({ query: { project_id: `prj_${nobodys}` } })
-const ownAlone =
-  (insert: (context: FixtureContext) => Promise<unknown>): RequestBuilder =>
-  async (context) => {
-    await insert(context)
-    return {}
-  }
+  () => ({ body: { ...body(), project_id: `prj_${unknownUlid}` } })
 
 const addSession = ({ server, caller }: FixtureContext, projectId?: string) =>
   createSession(server, caller.id, { projectId })
@@ -136,7 +120,7 @@ const chat: Fixture = {
   build: onChat(),
   withoutProject: () => ({ body: chatFields() }),
   byStatus: {
-    404: () => ({ body: { ...chatFields(), session_id: `cs_${nobodys}` } }),
+    404: () => ({ body: { ...chatFields(), session_id: `cs_${unknownUlid}` } }),
     409: onChat('archived'),
   },
 }

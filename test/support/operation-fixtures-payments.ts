@@ -13,10 +13,10 @@ import {
   insertedSubscription,
   pages,
 } from './db-fixtures-payments.ts'
-import { createProject, projectFor, type Placement } from './db-fixtures.ts'
+import { projectFor, type Placement } from './db-fixtures.ts'
+import { ofNoProject, ofProject, ownAlone, unknownUlid } from './project-filter.ts'
 
 const fresh = () => randomBytes(6).toString('hex')
-const nobodys = '01jd6y8m5qe8btc4y5w1r0n3fz'
 const metadata = { ticket: 'OPS-12' }
 
 type Body = () => Record<string, unknown>
@@ -101,22 +101,6 @@ const onQuestion: RequestBuilder = async ({ server, caller }) => {
   }
 }
 
-const ofProject =
-  (insert: (context: FixtureContext, projectId?: string) => Promise<unknown>): RequestBuilder =>
-  async (context) => {
-    const project = await createProject(context)
-    await insert(context)
-    await insert(context, project)
-    return { query: { project_id: project }, project }
-  }
-const ofNoProject: RequestBuilder = () => ({ query: { project_id: `prj_${nobodys}` } })
-const ownAlone =
-  (insert: (context: FixtureContext) => Promise<unknown>): RequestBuilder =>
-  async (context) => {
-    await insert(context)
-    return {}
-  }
-
 const addOrder = ({ server, caller }: FixtureContext, projectId?: string) =>
   insertedOrder(server, caller.id, { projectId })
 const addSubscription = ({ server, caller }: FixtureContext, projectId?: string) =>
@@ -166,11 +150,11 @@ export const paymentsFixtures = {
   updateProduct: { build: onProduct(productChange) },
   listPrices: {
     build: onCatalogue,
-    byStatus: { 404: () => ({ query: { product_id: `prod_${nobodys}` } }) },
+    byStatus: { 404: () => ({ query: { product_id: `prod_${unknownUlid}` } }) },
   },
   createPrice: {
     build: async ({ server }) => ({ body: priceFields((await catalogFor(server)).product) }),
-    byStatus: { 404: () => ({ body: priceFields(`prod_${nobodys}`) }) },
+    byStatus: { 404: () => ({ body: priceFields(`prod_${unknownUlid}`) }) },
   },
   getPrice: { build: onPrice() },
   updatePrice: { build: onPrice(() => ({ active: false })) },
@@ -184,7 +168,7 @@ export const paymentsFixtures = {
     withoutProject: ordering('own'),
     byStatus: {
       404: async (context) => ({
-        body: { ...(await ordering('own')(context)).body, project_id: `prj_${nobodys}` },
+        body: { ...(await ordering('own')(context)).body, project_id: `prj_${unknownUlid}` },
       }),
       409: ordering('archived'),
     },
@@ -216,7 +200,7 @@ export const paymentsFixtures = {
     build: checkingOut(),
     withoutProject: checkingOut('own'),
     byStatus: {
-      404: () => ({ body: { order_id: `ord_${nobodys}`, ...checkoutFields() } }),
+      404: () => ({ body: { order_id: `ord_${unknownUlid}`, ...checkoutFields() } }),
       409: checkingOut('archived'),
     },
   },
@@ -262,7 +246,7 @@ export const paymentsFixtures = {
   },
   confirmPayment: {
     build: onQuestion,
-    byStatus: { 410: onPage('expired', () => ({ payment: `pay_${nobodys}`, decision: 'confirm' })) },
+    byStatus: { 410: onPage('expired', () => ({ payment: `pay_${unknownUlid}`, decision: 'confirm' })) },
   },
   returnFromGateway: { build: onPage() },
 } satisfies Partial<Record<OperationId, Fixture>>

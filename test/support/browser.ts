@@ -1,0 +1,33 @@
+// Chromium for the tests of pages. It sends nothing to its maker.
+import { existsSync } from 'node:fs'
+import { chromium, type Browser } from 'playwright-core'
+import type { Test } from 'tap'
+
+const browserPath = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path))
+
+/** The `skip` option of a test that needs Chromium. */
+export const skipWithoutBrowser = browserPath === undefined && 'no Chromium'
+
+/** Starts a headless browser, which the end of the test closes. */
+export async function launchBrowser(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: browserPath!,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+  t.teardown(() => browser.close())
+  return browser
+}
