@@ -57,7 +57,7 @@ export class OperationRoute {
     this.#answersBytes = info.replies[200]?.binary === true
   }
 
-  options(): Partial<RouteOptions> {
+  options(): Omit<RouteOptions, 'method'> {
     const { info } = this
     const { services, limits, publicUrl } = this.context
     const authentication = info.rateLimit === null ? [] : [authenticate(info, services, limits)]

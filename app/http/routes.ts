@@ -27,9 +27,10 @@ export async function registerRoutes(
   context: EdgeContext,
 ): Promise<void> {
   requireAllHandlers(handlers)
-  const routes = await glueRoutes(app, (id) =>
-    new OperationRoute(operations[id], handlers[id] as never, context).options(),
-  )
+  const routes = (await glueRoutes()).map(({ id, ...route }) => ({
+    ...route,
+    ...new OperationRoute(operations[id], handlers[id] as never, context).options(),
+  }))
   const register = (scope: FastifyInstance, belongs: (info: OperationInfo) => boolean): void => {
     for (const route of routes) if (belongs(route.config!.operation!)) scope.route(route)
   }
@@ -61,25 +62,29 @@ export async function registerRoutes(
   }
 }
 
+type GlueRoute = Pick<RouteOptions, 'method' | 'url'> & { id: OperationId }
+
+let recorded: Promise<GlueRoute[]> | undefined
+
+/** The routes that glue makes of the skeleton, not registered yet; once per process. */
+function glueRoutes(): Promise<GlueRoute[]> {
+  return (recorded ??= recordRoutes())
+}
+
 /**
- * The routes that glue makes of the skeleton, not registered yet. Glue registers all routes of a document in
- * one scope, and compiles OpenAPI's own schema (0.2 s of CPU) each time it runs, so it runs once, on an
- * object that records the routes. Of the instance that it is given, glue uses what this object has:
- * `register`, `route` and `hasContentTypeParser`.
+ * Glue registers all routes of a document in one scope, and compiles OpenAPI's own schema (0.2 s of CPU) each
+ * time it runs, so it runs once, on an object that records the routes. Of the instance that it is given, glue
+ * uses what this object has: `register`, `route` and `hasContentTypeParser`.
  */
-async function glueRoutes(
-  app: FastifyInstance,
-  operationResolver: (id: OperationId) => object,
-): Promise<RouteOptions[]> {
-  const routes: RouteOptions[] = []
+async function recordRoutes(): Promise<GlueRoute[]> {
+  const routes: GlueRoute[] = []
   const recorder = {
-    log: app.log,
     hasContentTypeParser: () => true,
-    route: (route: RouteOptions) => routes.push(route),
+    route: ({ method, url, id }: GlueRoute) => routes.push({ method, url, id }),
     register: async (plugin: (instance: unknown) => Promise<void>) => await plugin(recorder),
   }
   const plugin = glue as unknown as (instance: unknown, options: object) => Promise<void>
-  await plugin(recorder, { specification: skeleton, operationResolver })
+  await plugin(recorder, { specification: skeleton, operationResolver: (id: OperationId) => ({ id }) })
   return routes
 }
 

@@ -1,109 +1,111 @@
-// `npm test` runs all tests, `npm test -- test/app/health.test.ts` some; options are passed to tap.
+// `npm test` runs all tests; `npm test -- test/projects test/app/health.test.ts` those of a folder or file.
 // The last line counts the passed and failed tests.
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { availableParallelism } from 'node:os'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { closingLine, reportTests, type TestReport } from './report.ts'
+import { parseArgs } from 'node:util'
+import { Pool } from './pool.ts'
+import { closingLine, Report } from './report.ts'
 import { startTestServices, type TestServices } from './services.ts'
+import { longestFirst, printTimes, saveTimes } from './times.ts'
+
+const usage = `Usage: npm test -- [options] [file or folder ...]
+  --times            prints the time and CPU of each file, slowest first
+  --jobs=N           files at a time (default: one more than there are cores)
+  --timeout=SECONDS  time limit of one file (default: 300)`
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const tap = join(
-  dirname(createRequire(import.meta.url).resolve('tap/package.json')),
-  'dist',
-  'esm',
-  'run.mjs',
-)
 const ci = /^(1|true)$/i.test(process.env['CI'] ?? '')
+const report = new Report({ print: (line) => console.log(line), skippedFails: ci })
 
 /** The signal that interrupted the run. */
 let interrupted: NodeJS.Signals | undefined
-let stopTap = () => {}
+let stop = () => {}
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interrupted ??= signal
-    stopTap()
+    stop()
   })
 }
 
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
-  const options = args.filter((arg) => arg.startsWith('-'))
-  const named = args.filter((arg) => !arg.startsWith('-'))
-  const missing = named.find((file) => !existsSync(join(root, file)))
-  if (missing !== undefined)
-    return end({ passed: 0, failed: 1, skipped: 0 }, `Test file not found: ${missing}.`)
-
-  const files = named.length > 0 ? named : testFiles()
-  if (files.length === 0) return end({ passed: 0, failed: 1, skipped: 0 }, 'No test files found.')
-
-  let services: TestServices
-  try {
-    services = await startTestServices()
-  } catch (error) {
-    return end({ passed: 0, failed: 1, skipped: 0 }, error instanceof Error ? error.message : String(error))
+  const problem = await runTests(args).catch((error: unknown) =>
+    error instanceof Error ? error.message : String(error),
+  )
+  const { counts } = report
+  if (problem !== null) {
+    console.error(problem)
+    counts.failed = Math.max(counts.failed, 1)
   }
+  console.log(closingLine(counts))
+  return counts.failed > 0 ? 1 : 0
+}
+
+/** @returns why the run is not complete, or null. */
+async function runTests(args: string[]): Promise<string | null> {
+  const { values: options, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { times: { type: 'boolean' }, jobs: { type: 'string' }, timeout: { type: 'string' } },
+  })
+  const jobs = Number(options.jobs ?? availableParallelism() + 1)
+  const seconds = Number(options.timeout ?? 300)
+  if (!(jobs >= 1) || !(seconds >= 1)) return usage
+  const missing = positionals.find((path) => !existsSync(join(root, path)))
+  if (missing !== undefined) return `Test file not found: ${missing}.`
+  const files = positionals.length > 0 ? positionals.flatMap(testFiles) : testFiles('test')
+  if (files.length === 0) return 'No test files found.'
+
+  const services = await startTestServices()
   try {
-    if (interrupted !== undefined) return 130
     await buildTap()
-    const { report, code } = await runTap([...options, ...files], services.env)
-    if (interrupted !== undefined)
-      return end(
-        { ...report, failed: Math.max(report.failed, 1) },
-        `The run was interrupted by ${interrupted}.`,
-      )
-    if (report.passed + report.failed === 0) return end({ ...report, failed: 1 }, 'No test ran.')
-    if (code !== 0 && report.failed === 0)
-      return end({ ...report, failed: 1 }, `tap exited with ${code}, although no test failed.`)
-    return end(report)
+    if (interrupted === undefined) {
+      const pool = new Pool({ root, jobs, timeout: seconds * 1000, env: environment(services), report })
+      stop = () => pool.stop()
+      const times = await pool.run(longestFirst(root, files))
+      saveTimes(root, times)
+      if (options.times) printTimes(times)
+    }
   } finally {
     await services.stop()
   }
+  if (interrupted !== undefined) return `The run was interrupted by ${interrupted}.`
+  return report.counts.passed + report.counts.failed === 0 ? 'No test ran.' : null
 }
 
-function testFiles(): string[] {
-  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+function testFiles(path: string): string[] {
+  const full = join(root, path)
+  if (!statSync(full).isDirectory()) return [relative(root, full)]
+  return readdirSync(full, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join('test', file))
+    .map((file) => relative(root, join(full, file)))
     .sort()
 }
 
+/** Tests must not use the operator's database or Redis. All test files share one compile cache. */
+function environment(services: TestServices): NodeJS.ProcessEnv {
+  const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env
+  const cache = join(root, 'node_modules', '.cache', 'compiled')
+  return { NODE_COMPILE_CACHE: cache, ...inherited, ...services.env }
+}
+
 /**
- * Rebuilds tap without its TypeScript plugin, which costs ten seconds of CPU per file and which Node does
- * not need. tap itself would rebuild only for the next run.
+ * Rebuilds tap without its TypeScript plugin, which Node does not need, and which costs seconds of CPU in
+ * each process.
  */
 async function buildTap(): Promise<void> {
   const built = join(root, 'node_modules', '@tapjs', 'test', 'test-built', 'dist', 'esm', 'index.js')
   if (existsSync(built) && !readFileSync(built, 'utf8').includes('@tapjs/typescript')) return
-  const child = spawn(process.execPath, [tap, 'build'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  stopTap = () => child.kill('SIGTERM')
-  await new Promise((resolve) => child.on('close', resolve))
-}
-
-async function runTap(
-  args: string[],
-  services: Record<string, string>,
-): Promise<{ report: TestReport; code: number | string }> {
-  // Tests must not use the operator's database or Redis.
-  const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env
-  const child = spawn(process.execPath, [tap, 'run', '--reporter=tap', ...args], {
+  const tap = dirname(createRequire(import.meta.url).resolve('tap/package.json'))
+  const child = spawn(process.execPath, [join(tap, 'dist', 'esm', 'run.mjs'), 'build'], {
     cwd: root,
-    // All test files and their servers share one compile cache.
-    env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...inherited, ...services },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit'],
   })
-  stopTap = () => child.kill('SIGTERM')
-  const exited = new Promise<number | string>((resolve) =>
-    child.on('close', (code, signal) => resolve(code ?? signal ?? 1)),
-  )
-  const report = await reportTests(child.stdout, { print: (line) => console.log(line), skippedFails: ci })
-  return { report, code: await exited }
-}
-
-function end(report: TestReport, problem?: string): number {
-  if (problem !== undefined) console.error(problem)
-  console.log(closingLine(report))
-  return report.failed > 0 ? 1 : 0
+  stop = () => child.kill('SIGTERM')
+  await new Promise((resolve) => child.on('close', resolve))
 }

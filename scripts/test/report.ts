@@ -2,7 +2,7 @@
 import { Parser, type Result } from 'tap-parser'
 import { stringify } from 'yaml'
 
-export interface TestReport {
+export interface Counts {
   passed: number
   failed: number
   skipped: number
@@ -29,60 +29,77 @@ const printedDiagnostics = [
   'reason',
 ]
 
-export async function reportTests(
-  tap: NodeJS.ReadableStream,
-  { print, skippedFails }: ReportOptions,
-): Promise<TestReport> {
-  const report: TestReport = { passed: 0, failed: 0, skipped: 0 }
-  let before = { ...report }
+/** Counts and prints the results of any number of processes. */
+export class Report {
+  readonly counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+  #options: ReportOptions
 
-  const fail = (name: string, result?: Result) => {
-    report.failed += 1
-    print(`not ok  ${name}`)
-    const diagnostics = diagnosticsOf(result)
-    if (diagnostics !== '') print(diagnostics)
+  constructor(options: ReportOptions) {
+    this.#options = options
   }
 
-  const count = (result: Result, name: string) => {
+  /** Reads the output of one process, in which each test file is a subtest. */
+  async read(tap: NodeJS.ReadableStream): Promise<void> {
+    /** Of the file that is being read. */
+    let counts = { passed: 0, failed: 0 }
+    const count = (result: Result, name: string): void => {
+      const outcome = this.#count(result, name)
+      if (outcome !== 'skipped') counts[outcome] += 1
+    }
+
+    const parser = new Parser()
+    const files = new Set<Result>()
+    parser.on('assert', (file: Result) => {
+      files.add(file)
+      if (file.skip !== false) count(file, file.name)
+      // A file can also fail as a whole: by a crash, a time-out or an exit code.
+      else if (!file.ok && counts.failed === 0) this.fail(file.name, diagnosticsOf(file))
+      else if (file.ok)
+        this.#options.print(
+          `ok      ${file.name} (${counts.passed} passed, ${Math.round(file.time ?? 0)} ms)`,
+        )
+      counts = { passed: 0, failed: 0 }
+    })
+    parser.on('result', (result: Result) => {
+      if (!files.has(result)) count(result, result.fullname)
+    })
+    parser.on('bailout', (reason: string) => this.fail(`tap bailed out: ${reason}`))
+    // Output of the tests.
+    parser.on('extra', (text: string) => this.#options.print(text.trim()))
+
+    const complete = new Promise<void>((resolve) => parser.on('complete', () => resolve()))
+    tap.pipe(parser)
+    await complete
+  }
+
+  fail(name: string, diagnostics = ''): void {
+    this.counts.failed += 1
+    this.#options.print(`not ok  ${name}`)
+    if (diagnostics !== '') this.#options.print(diagnostics)
+  }
+
+  #count(result: Result, name: string): keyof Counts {
     if (result.skip === false && result.todo === false) {
-      if (result.ok) report.passed += 1
-      else fail(name, result)
-      return
+      if (!result.ok) {
+        this.fail(name, diagnosticsOf(result))
+        return 'failed'
+      }
+      this.counts.passed += 1
+      return 'passed'
     }
     const reason =
       [result.skip, result.todo].find((why) => typeof why === 'string' && why !== '') ?? 'no reason given'
-    if (skippedFails) return fail(`${name}: skipped (${reason}), which is a failure if CI is set`)
-    report.skipped += 1
-    print(`skipped ${name}: ${reason}`)
+    if (this.#options.skippedFails) {
+      this.fail(`${name}: skipped (${reason}), which is a failure if CI is set`)
+      return 'failed'
+    }
+    this.counts.skipped += 1
+    this.#options.print(`skipped ${name}: ${reason}`)
+    return 'skipped'
   }
-
-  const parser = new Parser()
-  const files = new Set<Result>()
-  parser.on('assert', (file: Result) => {
-    files.add(file)
-    if (file.skip !== false) count(file, file.name)
-    // A file can also fail as a whole: by a crash, a time-out or an exit code.
-    else if (!file.ok && report.failed === before.failed) fail(file.name, file)
-    else if (file.ok)
-      print(
-        `ok      ${file.name} (${report.passed - before.passed} passed, ${Math.round(file.time ?? 0)} ms)`,
-      )
-    before = { ...report }
-  })
-  parser.on('result', (result: Result) => {
-    if (!files.has(result)) count(result, result.fullname)
-  })
-  parser.on('bailout', (reason: string) => fail(`tap bailed out: ${reason}`))
-  // Output of the tests.
-  parser.on('extra', (text: string) => print(text.trim()))
-
-  const complete = new Promise<void>((resolve) => parser.on('complete', () => resolve()))
-  tap.pipe(parser)
-  await complete
-  return report
 }
 
-export function closingLine({ passed, failed, skipped }: TestReport): string {
+export function closingLine({ passed, failed, skipped }: Counts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }
 

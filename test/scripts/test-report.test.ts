@@ -1,12 +1,13 @@
 // The test runner's report of tap's output: the counts, the names and the closing line.
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { closingLine, reportTests } from '../../scripts/test/report.ts'
+import { closingLine, Report } from '../../scripts/test/report.ts'
 
 async function report(tap: string, skippedFails = false) {
   const lines: string[] = []
-  const counts = await reportTests(Readable.from([tap]), { print: (line) => lines.push(line), skippedFails })
-  return { counts, closing: closingLine(counts), text: lines.join('\n') }
+  const report = new Report({ print: (line) => lines.push(line), skippedFails })
+  await report.read(Readable.from([tap]))
+  return { counts: report.counts, closing: closingLine(report.counts), text: lines.join('\n') }
 }
 
 const MIXED = `TAP version 14

@@ -1,0 +1,87 @@
+// A process that runs test files one after another, each as a subtest of tap's root test. The modules of the
+// server are loaded and compiled once for all of them. The pool sends the paths of the files; stdout is TAP.
+import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import tap from 'tap'
+import { setFileTest } from './current-file.ts'
+import type { FileResult, FileToRun } from './pool.ts'
+
+/** What a test file must not leave open: a later file would pay for it. */
+const closedAtTheEnd = ['TCPServerWrap', 'PipeServerWrap', 'ProcessWrap', 'FSEventWrap', 'Timeout']
+/** How long the resources of a file may take to close. */
+const CLOSING_MS = 20_000
+
+let fileUrl = ''
+let count = 0
+let reusable = true
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'tap' && context.parentURL === fileUrl
+      ? { url: new URL(`./file-test.ts?${count}`, import.meta.url).href, shortCircuit: true }
+      : next(specifier, context),
+})
+
+// Each file has a time limit of its own.
+tap.setTimeout(0)
+process.on('message', (message: FileToRun | { file?: never }) => {
+  if (message.file === undefined) return
+  void runFile(message).then((result) => process.send!(result))
+})
+process.on('disconnect', () => {
+  tap.end()
+  // What a failed file left behind must not keep the process alive.
+  if (!reusable) setTimeout(() => process.exit(), 1_000).unref()
+})
+
+async function runFile({ file, path, timeout }: FileToRun): Promise<FileResult> {
+  const start = performance.now()
+  const cpuStart = usedCpu()
+  const openAtStart = openResources()
+  fileUrl = pathToFileURL(path).href
+  count += 1
+  const results = await tap.test(file, { timeout }, async (t) => {
+    setFileTest(t)
+    await import(fileUrl)
+  })
+  // With its first result, tap lets the process end when nothing but the channel to the pool is open.
+  process.channel!.ref()
+  const left = await resourcesLeft(openAtStart)
+  if (left.length > 0) tap.fail(`${file} leaves open: ${left.join(', ')}`)
+  reusable = results?.ok === true && left.length === 0
+  return { file, wall: performance.now() - start, cpu: usedCpu() - cpuStart, reusable }
+}
+
+/** Waits until the file's resources are closed. @returns the types of those that are not. */
+async function resourcesLeft(before: Map<string, number>): Promise<string[]> {
+  const deadline = Date.now() + CLOSING_MS
+  for (;;) {
+    const now = openResources()
+    const left = closedAtTheEnd.filter((type) => (now.get(type) ?? 0) > (before.get(type) ?? 0))
+    if (left.length === 0 || Date.now() > deadline)
+      return left.map((type) => `${now.get(type)! - (before.get(type) ?? 0)} ${type}`)
+    await sleep(20, undefined, { ref: false })
+  }
+}
+
+function openResources(): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1)
+  return counts
+}
+
+/** CPU milliseconds of this process and, on Linux, of its ended children. */
+function usedCpu(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000 + childrenCpu()
+}
+
+/** From the fields `cutime` and `cstime` of proc_pid_stat(5), in ticks of 10 ms. */
+function childrenCpu(): number {
+  if (process.platform !== 'linux') return 0
+  const text = readFileSync('/proc/self/stat', 'utf8')
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[13]) + Number(fields[14])) * 10
+}
