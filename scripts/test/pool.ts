@@ -20,7 +20,7 @@ export interface FileResult {
   wall: number
   /** Milliseconds of CPU, of the worker and the processes that the file started and that have ended. */
   cpu: number
-  /** Whether the process can run another file: nothing failed, and nothing is left open. */
+  /** Whether the process can run another file: nothing failed or is left open, and its memory is small. */
   reusable: boolean
 }
 

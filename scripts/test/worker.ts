@@ -1,28 +1,23 @@
 // A process that runs test files one after another, each as a subtest of tap's root test. The modules of the
 // server are loaded and compiled once for all of them. The pool sends the paths of the files; stdout is TAP.
 import { readFileSync } from 'node:fs'
-import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
-import tap from 'tap'
+import { nextFile } from './hooks.ts'
 import { setFileTest } from './current-file.ts'
 import type { FileResult, FileToRun } from './pool.ts'
+
+// After the hooks, which static imports would come before.
+const { default: tap } = await import('tap')
 
 /** What a test file must not leave open: a later file would pay for it. */
 const closedAtTheEnd = ['TCPServerWrap', 'PipeServerWrap', 'ProcessWrap', 'FSEventWrap', 'Timeout']
 /** How long the resources of a file may take to close. */
 const CLOSING_MS = 20_000
+/** A process that holds more runs no further file. */
+const MEMORY_LIMIT_BYTES = 1024 ** 3
 
-let fileUrl = ''
-let count = 0
-let reusable = true
-
-registerHooks({
-  resolve: (specifier, context, next) =>
-    specifier === 'tap' && context.parentURL === fileUrl
-      ? { url: new URL(`./file-test.ts?${count}`, import.meta.url).href, shortCircuit: true }
-      : next(specifier, context),
-})
+let failed = false
 
 // Each file has a time limit of its own.
 tap.setTimeout(0)
@@ -33,24 +28,25 @@ process.on('message', (message: FileToRun | { file?: never }) => {
 process.on('disconnect', () => {
   tap.end()
   // What a failed file left behind must not keep the process alive.
-  if (!reusable) setTimeout(() => process.exit(), 1_000).unref()
+  if (failed) setTimeout(() => process.exit(), 1_000).unref()
 })
 
 async function runFile({ file, path, timeout }: FileToRun): Promise<FileResult> {
   const start = performance.now()
   const cpuStart = usedCpu()
   const openAtStart = openResources()
-  fileUrl = pathToFileURL(path).href
-  count += 1
+  const url = pathToFileURL(path).href
+  nextFile(url)
   const results = await tap.test(file, { timeout }, async (t) => {
     setFileTest(t)
-    await import(fileUrl)
+    await import(url)
   })
   // With its first result, tap lets the process end when nothing but the channel to the pool is open.
   process.channel!.ref()
   const left = await resourcesLeft(openAtStart)
   if (left.length > 0) tap.fail(`${file} leaves open: ${left.join(', ')}`)
-  reusable = results?.ok === true && left.length === 0
+  failed = results?.ok !== true || left.length > 0
+  const reusable = !failed && process.memoryUsage.rss() < MEMORY_LIMIT_BYTES
   return { file, wall: performance.now() - start, cpu: usedCpu() - cpuStart, reusable }
 }
 

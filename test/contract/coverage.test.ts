@@ -31,6 +31,8 @@ import { sendRaw } from '../support/raw-http.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
+// Other files that this process ran covered responses, too.
+coveredResponses.clear()
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(4 * 1024 * 1024) } })
 const declares = (status: number) => operationInfos.filter((info) => info.replies[status] !== undefined)
 

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { createTestDatabase } from '../support/database.ts'
+import { inheritedEnvironment } from '../support/process.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -46,12 +47,10 @@ async function startDev(t: Test): Promise<Dev> {
   const child = spawn(process.execPath, [join(folder, 'scripts/dev/main.ts'), '--no-types'], {
     cwd: folder,
     env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
+      ...inheritedEnvironment(),
       PORT: '0',
       DATABASE_URL: databaseUrl,
       DATA_DIR: join(folder, '.data'),
-      NODE_COMPILE_CACHE: join(folder, '.cache'),
       LOG_LEVEL: 'warn',
       RATE_LIMIT_ADDRESS: '1000000',
     },

@@ -2,6 +2,8 @@
 import replies from '../../generated/replies.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
+import type { Readable } from 'node:stream'
+import { type Dispatcher, request } from 'undici'
 import { patternOf } from '../../infra/validation/path-template.ts'
 import { headersOf } from './contract-schema.ts'
 import { headerProblem } from './header-values.ts'
@@ -118,25 +120,25 @@ export function createClient(url: string, key: string | null) {
     const sent: Record<string, string> = { ...headers }
     if (key !== null && sent.authorization === undefined) sent.authorization = `Bearer ${key}`
     if (body !== undefined && sent['content-type'] === undefined) sent['content-type'] = 'application/json'
-    const response = await fetch(url + full, {
-      method,
+    const response = await request(url + full, {
+      method: method as Dispatcher.HttpMethod,
       headers: sent,
       body: raw ?? (body === undefined ? undefined : JSON.stringify(body)),
-      redirect: 'manual',
     })
-    const type = response.headers.get('content-type')
-    const { status } = response
+    const { statusCode: status } = response
+    const responseHeaders = headersFrom(response.headers)
+    const type = responseHeaders.get('content-type')
     const operation = operationAt(method, full)
     const bytes =
       operation === 'streamEvents' && status === 200
-        ? await firstChunkOf(response)
-        : Buffer.from(await response.arrayBuffer())
+        ? await firstChunkOf(response.body)
+        : Buffer.from(await response.body.bytes())
     const text = new TextDecoder().decode(bytes)
     const binary = operation !== null && operations[operation].replies[status]?.binary === true
     const isJson = type?.startsWith('application/json') === true && !binary
     const parsed = text === '' ? undefined : isJson ? JSON.parse(text) : text
-    if (operation !== null) assertMatchesSpec(operation, status, response.headers, parsed)
-    return { status, headers: response.headers, body: parsed, text, bytes, operation }
+    if (operation !== null) assertMatchesSpec(operation, status, responseHeaders, parsed)
+    return { status, headers: responseHeaders, body: parsed, text, bytes, operation }
   }
   return {
     call,
@@ -147,11 +149,15 @@ export function createClient(url: string, key: string | null) {
   }
 }
 
+function headersFrom(received: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(received))
+    for (const value of [values ?? []].flat()) headers.append(name, value)
+  return headers
+}
+
 /** Reads the first chunk of a stream that never ends, then closes the stream. */
-async function firstChunkOf(response: Response): Promise<Buffer> {
-  if (response.body === null) return Buffer.alloc(0)
-  const reader = response.body.getReader()
-  const { value } = await reader.read()
-  await reader.cancel()
-  return Buffer.from(value ?? [])
+async function firstChunkOf(body: Readable): Promise<Buffer> {
+  for await (const chunk of body) return chunk as Buffer
+  return Buffer.alloc(0)
 }

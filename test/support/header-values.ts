@@ -3,6 +3,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { plain } from '../../scripts/generate/schemas.ts'
 import { formats } from '../../infra/validation/formats.ts'
 
+const ajv = new Ajv2020({ strict: false, coerceTypes: true, validateSchema: false })
+for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
 const compiled = new Map<object, ValidateFunction>()
 
 /** The problem with the value, or null. The schema must not contain references. */
@@ -13,8 +15,6 @@ export function headerProblem(schema: object, value: string): string | null {
 }
 
 function compile(schema: object): ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, coerceTypes: true, validateSchema: false })
-  for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
   return ajv.compile({
     type: 'object',
     properties: {

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { bootstrapKey } from './process.ts'
+import { bootstrapKey, inheritedEnvironment } from './process.ts'
 
 export interface Observation {
   streams: number
@@ -43,8 +43,7 @@ export async function startObservedServer(
   const child = fork(fileURLToPath(import.meta.url), {
     execArgv: ['--expose-gc'],
     env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
+      ...inheritedEnvironment(),
       PORT: '0',
       BOOTSTRAP_API_KEY: bootstrapKey,
       RATE_LIMIT_DEFAULT: '1000000',

@@ -25,6 +25,12 @@ const settings = {
   LOG_LEVEL: 'warn',
 }
 
+/** What a server that a test starts takes over from this process, and no settings. */
+export function inheritedEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env
+  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }
+}
+
 /**
  * Starts app/main.ts in the project's folder or a copy of it, and waits until it serves.
  * Throws with the output of the process if it exits.
@@ -58,7 +64,7 @@ async function spawnScript(
 ): Promise<WorkerProcess & { ready: RegExpExecArray }> {
   const child = spawn(process.execPath, [script], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings, ...env },
+    env: { ...inheritedEnvironment(), ...settings, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
