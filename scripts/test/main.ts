@@ -72,7 +72,9 @@ async function runTests(args: string[]): Promise<string | null> {
       if (options.times) printTimes(times)
     }
   } finally {
-    await services.stop()
+    const left = await services.stop()
+    if (interrupted === undefined)
+      for (const { pid, command } of left) report.fail(`the tests left process ${pid} behind: ${command}`)
   }
   if (interrupted !== undefined) return `The run was interrupted by ${interrupted}.`
   return report.counts.passed + report.counts.failed === 0 ? 'No test ran.' : null

@@ -1,6 +1,6 @@
 // Starts a temporary PostgreSQL, Redis and S3 for a test run, and removes those of runs that were killed.
 import { spawn } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -15,11 +15,13 @@ import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { jobQueues } from '../../services/services.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
 import { freePort } from './free-port.ts'
+import { killProcessesOf, type LeftProcess } from './left-processes.ts'
 
 export interface TestServices {
-  /** The environment variables for the test files. */
+  /** The environment variables for the test files. Temporary files of the tests are in the run's folder. */
   env: Record<string, string>
-  stop(): Promise<void>
+  /** Ends the services and every other process of the run. @returns the other processes that still ran. */
+  stop(): Promise<LeftProcess[]>
 }
 
 const PREFIX = 'platform-test-'
@@ -29,10 +31,14 @@ export async function startTestServices(): Promise<TestServices> {
   await clearKilledRuns()
   const folder = mkdtempSync(join(tmpdir(), PREFIX))
   const stops: (() => Promise<void>)[] = []
-  const stop = async () => {
+  const stop = async (): Promise<LeftProcess[]> => {
     for (const one of stops.reverse()) await one()
+    const left = killProcessesOf(folder)
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    return left
   }
+  const temporary = join(folder, 'tmp')
+  mkdirSync(temporary)
   try {
     const postgres = await startEmbedded({
       dataDir: join(folder, 'postgres'),
@@ -47,6 +53,7 @@ export async function startTestServices(): Promise<TestServices> {
     if (s3 !== undefined) stops.push(s3.stop)
     return {
       env: {
+        TMPDIR: temporary,
         TEST_DATABASE_URL: postgres.url,
         ...(redis === undefined ? {} : { TEST_REDIS_URL: redis.url }),
         ...(s3 === undefined ? {} : { TEST_S3_SOCKET: s3.socket }),
@@ -91,6 +98,7 @@ async function clearKilledRuns(): Promise<void> {
     try {
       const release = lockFolder(database)
       if (release === null) continue
+      killProcessesOf(folder)
       await stopOrphanProcesses(clusterFolder(database), findBinaries().postgres, () => {})
       release()
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -1,0 +1,49 @@
+// Finds the processes of a test run that outlive it. On systems without /proc there are none to find.
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface LeftProcess {
+  pid: number
+  command: string
+}
+
+/** Kills every process whose command line or environment contains the path of the run's folder. */
+export function killProcessesOf(folder: string): LeftProcess[] {
+  const left = processesOf(folder)
+  for (const { pid } of left) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has just ended.
+    }
+  }
+  return left
+}
+
+export function processesOf(folder: string): LeftProcess[] {
+  return processIds()
+    .filter((pid) => pid !== process.pid)
+    .flatMap((pid) => {
+      const command = read(`/proc/${pid}/cmdline`)
+      const isOfRun = command.includes(folder) || read(`/proc/${pid}/environ`).includes(folder)
+      return isOfRun ? [{ pid, command: command.replaceAll('\0', ' ').trim() }] : []
+    })
+}
+
+function processIds(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+  } catch {
+    return []
+  }
+}
+
+/** Empty when the process has ended or belongs to another user. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
