@@ -1,24 +1,23 @@
 // Type errors in handlers, in a separate project: each names the operation.
-import { readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { typeProblems } from '../../scripts/check/types.ts'
-import { miniProject } from '../support/mini-project.ts'
+import { addEither } from '../support/either-operation.ts'
+import { miniProject, type MiniProject } from '../support/mini-project.ts'
+
+const compilerOptions = {
+  target: 'es2024',
+  module: 'nodenext',
+  types: ['node'],
+  strict: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  skipLibCheck: true,
+}
 
 /** A project with only the parts of services/ that the handler types need, for speed. */
 const outlines = {
-  'tsconfig.json': JSON.stringify({
-    compilerOptions: {
-      target: 'es2024',
-      module: 'nodenext',
-      types: ['node'],
-      strict: true,
-      noEmit: true,
-      allowImportingTsExtensions: true,
-      skipLibCheck: true,
-    },
-    files: ['generated/routes.ts'],
-  }),
   'services/services.ts': 'export interface Services { clock: () => Date, events: { emit: () => void } }\n',
   'infra/database/database.ts': 'export interface Db { rows: unknown[] }\n',
   'services/users/authentication.ts': 'export interface Principal { userId: string }\n',
@@ -59,55 +58,89 @@ const edge = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber
   (id) => `  async ${id} () { return { status: 200, body: '' } },`,
 )
 
+const broken = {
+  ...lines,
+  createThing: `  async createThing () { return { status: 202, body: ${thing.good} } },`,
+  getThing: `  async getThing () { return { status: 200, body: ${thing.bad} } },`,
+  updateThing: '  async updateThing () {},',
+  watchThings:
+    '  async watchThings () { return { status: 200, body: async function * () { ' +
+    "yield { event: 'notice', data: {} } } } },",
+  useThing:
+    '  async useThing ({ principal }) { ' +
+    "return { status: 204, headers: { 'x-by': principal.nickname } } },",
+}
+
+// One program type-checks all projects, because each program reads and checks the compiler's library again.
+const folder = t.testdir()
+const good = {
+  'handlers/things.ts': module('things', Object.values(lines)),
+  'handlers/edge.ts': module('edge', edge),
+}
+const matching = await miniProject(join(folder, 'matching'), { ...outlines, ...good })
+await matching.generate()
+
+const wrong = await miniProject(join(folder, 'wrong'), {
+  ...outlines,
+  'handlers/things.ts': module('things', Object.values(broken)),
+  'handlers/edge.ts': module(
+    'edge',
+    edge.filter((line) => !line.includes('getBatch')),
+  ),
+  // Without `satisfies Handlers`, the module is still checked in generated/routes.ts.
+  'handlers/more.ts': module('edge', [...edge, "  async getBatches () { return { status: 200, body: '' } }"]),
+})
+await wrong.generate()
+
+const stubs = await miniProject(join(folder, 'stubs'), outlines)
+await stubs.generate({ stubs: true })
+
+// The generator has written stubs, which somebody has completed.
+const completed = await miniProject(join(folder, 'completed'), outlines)
+await completed.generate({ stubs: true })
+for (const [file, text] of Object.entries(good)) await completed.write(file, text)
+
+const either = await miniProject(join(folder, 'either'), {
+  ...outlines,
+  'handlers/things.ts': good['handlers/things.ts'],
+})
+await addEither(either)
+await either.generate()
+
+await writeFile(
+  join(folder, 'tsconfig.json'),
+  JSON.stringify({
+    compilerOptions,
+    files: [
+      ...['matching', 'wrong', 'stubs', 'completed', 'either'].map((name) => `${name}/generated/routes.ts`),
+      'wrong/handlers/more.ts',
+    ],
+  }),
+)
+const all = typeProblems(folder)
+
+/** The problems in the project, and those without a place. */
+function problemsIn(project: MiniProject): string[] {
+  const name = `${basename(project.folder)}/`
+  return all
+    .filter((problem) => problem.startsWith(name) || !/^\w+\/[\w./-]+:\d+:\d+ /.test(problem))
+    .map((problem) => (problem.startsWith(name) ? problem.slice(name.length) : problem))
+}
+
 t.test('handlers that match the contract compile', async (t) => {
-  const project = await miniProject(t.testdir(), {
-    ...outlines,
-    'handlers/things.ts': module('things', Object.values(lines)),
-    'handlers/edge.ts': module('edge', edge),
-  })
-  await project.generate()
-  t.strictSame(typeProblems(project.folder), [])
+  t.strictSame(problemsIn(matching), [])
+})
+
+t.test('a handler can distinguish JSON from a form', async (t) => {
+  t.strictSame(problemsIn(either), [])
 })
 
 t.test(
   'an undeclared status, a wrong body, no response, and a missing or unknown handler do not compile',
   async (t) => {
-    const broken = {
-      ...lines,
-      createThing: `  async createThing () { return { status: 202, body: ${thing.good} } },`,
-      getThing: `  async getThing () { return { status: 200, body: ${thing.bad} } },`,
-      updateThing: '  async updateThing () {},',
-      watchThings:
-        '  async watchThings () { return { status: 200, body: async function * () { ' +
-        "yield { event: 'notice', data: {} } } } },",
-      useThing:
-        '  async useThing ({ principal }) { ' +
-        "return { status: 204, headers: { 'x-by': principal.nickname } } },",
-    }
-    const project = await miniProject(t.testdir(), {
-      ...outlines,
-      'handlers/things.ts': module('things', Object.values(broken)),
-      'handlers/edge.ts': module(
-        'edge',
-        edge.filter((line) => !line.includes('getBatch')),
-      ),
-      // Without `satisfies Handlers`, the module is still checked in generated/routes.ts.
-      'handlers/more.ts': module('edge', [
-        ...edge,
-        "  async getBatches () { return { status: 200, body: '' } }",
-      ]),
-    })
-    await project.generate()
-    await project.write(
-      'tsconfig.json',
-      outlines['tsconfig.json'].replace('"generated/routes.ts"', '"generated/routes.ts","handlers/more.ts"'),
-    )
-    const problems = typeProblems(project.folder)
+    const problems = problemsIn(wrong)
     const at = async (file: string, id: string) => {
-      const line =
-        (await readFile(join(project.folder, file), 'utf8'))
-          .split('\n')
-          .findIndex((text) => text.includes(`async ${id} `)) + 1
+      const line = (await wrong.read(file)).split('\n').findIndex((text) => text.includes(`async ${id} `)) + 1
       return problems.find((problem) => problem.startsWith(`${file}:${line}:`)) ?? ''
     }
     t.match(
@@ -141,9 +174,7 @@ t.test(
 )
 
 t.test('a stub has no syntax error and does not compile until it returns a response', async (t) => {
-  const project = await miniProject(t.testdir(), outlines)
-  await project.generate({ stubs: true })
-  const problems = typeProblems(project.folder)
+  const problems = problemsIn(stubs)
   t.strictSame(
     problems.filter((p) => !/TS2322|TS2355/.test(p)),
     [],
@@ -153,15 +184,12 @@ t.test('a stub has no syntax error and does not compile until it returns a respo
     ['handlers/things.ts', 'listThings'],
     ['handlers/edge.ts', 'getBatch'],
   ]) {
-    const line = (await project.read(file)).split('\n').findIndex((text) => text.includes(`async ${id} `)) + 1
+    const line = (await stubs.read(file)).split('\n').findIndex((text) => text.includes(`async ${id} `)) + 1
     t.match(
       problems.find((p) => p.startsWith(`${file}:${line}:`)),
       /void/,
       `${id} does not answer yet`,
     )
   }
-  await project.write('handlers/things.ts', module('things', Object.values(lines)))
-  await project.write('handlers/edge.ts', module('edge', edge))
-  t.strictSame(typeProblems(project.folder), [], 'and nothing but the answers was missing')
-  await rm(project.folder, { recursive: true })
+  t.strictSame(problemsIn(completed), [], 'and nothing but the answers was missing')
 })
