@@ -7,11 +7,13 @@ import type { Test } from 'tap'
 import { addressOf, buildApp } from '../../app/build.ts'
 import { policiesOf } from '../../app/server.ts'
 import type { Operations } from '../../services/handler.ts'
+import { digestOf, keyPrefix, newSecret } from '../../infra/api-key-format.ts'
 import { readConfig } from '../../infra/config/config.ts'
+import { statement } from '../../infra/database/statements.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
 import { createServices, type Services } from '../../services/services.ts'
-import { insertUser } from '../../services/users/users.ts'
-import { insertApiKey, defaultScopes, type Scope } from '../../services/users/api-keys.ts'
+import { defaultScopes, type Scope } from '../../services/users/api-keys.ts'
 import { createTestDatabase } from './database.ts'
 import { createClient, type Client } from './client.ts'
 import { typedClient } from './typed-client.ts'
@@ -71,6 +73,18 @@ const testSettings = {
   WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
 }
 
+/** The rows that `insertUser` and `insertApiKey` write, in one statement: most fixtures begin with a user. */
+const insertPerson = statement(`
+  WITH person AS (
+    INSERT INTO users (id, email, email_verified, name, role, created_at, updated_at)
+    VALUES ($1, $2, true, $3, $4, $5, $5)
+  ), person_settings AS (
+    INSERT INTO settings (user_id, updated_at) VALUES ($1, $5)
+  )
+  INSERT INTO api_keys
+    (id, user_id, name, start, digest, scopes, project_ids, all_projects, expires_at, created_at)
+  VALUES ($6, $1, 'test', $7, decode($8, 'hex'), $9, $10, $11, $12, $13)`)
+
 /** Starts a server on a free port and closes it when the test ends. The server validates its responses. */
 export async function startServer(
   t: Pick<Test, 'teardown'>,
@@ -128,28 +142,30 @@ export async function startServer(
     email,
   } = {}) => {
     const number = ++userCount
-    return await services.database.transaction(async (tx) => {
-      const user = await insertUser(tx, {
-        email: email ?? `person${number}-${Date.now()}@example.com`,
-        emailVerified: true,
-        name: name ?? `Person ${number}`,
-        role,
-      })
-      const key = await insertApiKey(tx, 'test', {
-        userId: user.id,
-        name: 'test',
-        scopes,
-        projectIds: projectIds ?? null,
-        expiresAt: expiresAt ?? null,
-      })
-      return {
-        id: user.id,
-        email: user.email!,
-        key: key.key,
-        client: createClient(url, key.key),
-        api: typedClient(url, key.key, { retries: 0 }),
-      }
-    })
+    const [id, keyId, key] = [newId('usr'), newId('key'), newSecret('test')]
+    const address = (email ?? `person${number}-${Date.now()}@example.com`).toLowerCase()
+    await services.database.sql(insertPerson, [
+      id,
+      address,
+      name ?? `Person ${number}`,
+      role,
+      timeOf(id),
+      keyId,
+      keyPrefix(key),
+      digestOf(key),
+      scopes,
+      projectIds ?? [],
+      projectIds === undefined,
+      expiresAt ?? null,
+      timeOf(keyId),
+    ])
+    return {
+      id,
+      email: address,
+      key,
+      client: createClient(url, key),
+      api: typedClient(url, key, { retries: 0 }),
+    }
   }
   const admin =
     options.databaseUrl === undefined ? await person({ role: 'admin', email: 'admin@example.com' }) : null
