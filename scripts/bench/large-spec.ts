@@ -27,11 +27,11 @@ export async function writeLargeSpec(
   )
   const perCopy = countOperations(Object.values(parse(area).paths))
   const perFile: Record<string, number> = {}
+  const parsed: Record<string, any> = {}
   for (const { $ref } of Object.values<{ $ref: string }>(root.paths)) {
     const [file, pointer] = $ref.split('#/paths/')
-    perFile[file] =
-      (perFile[file] ?? 0) +
-      countOperations([parse(await readFile(join(folder, file), 'utf8')).paths[pointer]])
+    parsed[file] ??= parse(await readFile(join(folder, file), 'utf8'))
+    perFile[file] = (perFile[file] ?? 0) + countOperations([parsed[file].paths[pointer]])
   }
   const all = Object.values(perFile).reduce((a, b) => a + b)
   let count = all
