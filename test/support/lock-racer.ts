@@ -1,14 +1,20 @@
-// Races other processes for a series of locks, each at an agreed time, and prints the rounds that it won.
-import { mkdirSync } from 'node:fs'
+// Races other processes for a series of locks, each at an agreed time, and prints the rounds that it won. The
+// file `start` contains the time of the first round.
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 
-const [folder = '', start = '', rounds = ''] = process.argv.slice(2)
+const [folder = '', rounds = ''] = process.argv.slice(2)
 const won: number[] = []
+console.log(JSON.stringify({ ready: true }))
+const startFile = join(folder, 'start')
+while (!existsSync(startFile)) await sleep(5)
+const start = Number(readFileSync(startFile, 'utf8'))
 for (let round = 0; round < Number(rounds); round += 1) {
   const lockDir = join(folder, String(round))
   mkdirSync(lockDir, { recursive: true })
-  const startAt = Number(start) + round * 5
+  const startAt = start + round * 5
   while (Date.now() < startAt) {
     /* Sleeping would wake the racers too far apart. */
   }
