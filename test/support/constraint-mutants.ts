@@ -52,7 +52,18 @@ export function isDetected(document: Json, constraint: Constraint, negatives: Ne
   })
 }
 
+/** The compiled validators by document and root: many values are checked with the same validator. */
+const compiled = new WeakMap<object, WeakMap<SchemaRoot, ValidateFunction>>()
+
 function validatorOf(document: Json, root: SchemaRoot): ValidateFunction {
+  const known = compiled.get(document) ?? new WeakMap<SchemaRoot, ValidateFunction>()
+  compiled.set(document, known)
+  const validate = known.get(root) ?? compileRoot(document, root)
+  known.set(root, validate)
+  return validate
+}
+
+function compileRoot(document: Json, root: SchemaRoot): ValidateFunction {
   if (root.part === 'answer' && root.status === undefined) return compile(document, root.schema, 'answer')
   const operation = operationsOf(withOnlyOperation(document, root.operation))[0]
   const { parameters, bodies, responses, names } = schemasOf([operation])
