@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Report } from './report.ts'
 
 export interface FileToRun {
@@ -12,6 +12,8 @@ export interface FileToRun {
   path: string
   /** Milliseconds. */
   timeout: number
+  /** How many milliseconds after its end what the file opened may stay open. */
+  closing: number
 }
 
 export interface FileResult {
@@ -30,11 +32,12 @@ export interface PoolOptions {
   jobs: number
   /** Milliseconds that one file may take. */
   timeout: number
+  /** Milliseconds that a file's resources and a worker may take to end. Default 20,000. */
+  closing?: number
   env: NodeJS.ProcessEnv
   report: Report
 }
 
-const EXIT_LIMIT_MS = 20_000
 const ownProcess = /^\/\/ own process: \S/m
 
 export class Pool {
@@ -48,6 +51,7 @@ export class Pool {
 
   /** Runs the files in this order. @returns the times of those that ended. */
   async run(files: string[]): Promise<FileResult[]> {
+    const { timeout, closing = 20_000 } = this.#options
     const queue = [...files]
     const results: FileResult[] = []
     const slot = async (): Promise<void> => {
@@ -55,11 +59,11 @@ export class Pool {
       while (!this.#stopped) {
         const file = queue.shift()
         if (file === undefined) break
-        const path = join(this.#options.root, file)
+        const path = resolve(this.#options.root, file)
         const alone = ownProcess.test(readFileSync(path, 'utf8'))
         const worker = alone || shared === undefined ? this.#start() : shared
         if (!alone) shared = worker
-        const result = await worker.run({ file, path, timeout: this.#options.timeout })
+        const result = await worker.run({ file, path, timeout, closing })
         if (result !== null) results.push(result)
         if (alone || result?.reusable !== true) {
           await this.#end(worker)
@@ -97,9 +101,11 @@ class Worker {
   #exited: Promise<unknown>
   #running: string | undefined
   #killed = false
+  #closing: number
 
-  constructor({ root, env, report }: PoolOptions) {
+  constructor({ root, env, report, closing = 20_000 }: PoolOptions) {
     this.#report = report
+    this.#closing = closing
     this.#child = spawn(process.execPath, [join(import.meta.dirname, 'worker.ts')], {
       cwd: root,
       env,
@@ -141,10 +147,10 @@ class Worker {
     const late = setTimeout(() => {
       this.#report.fail(
         this.#running ?? 'a worker of the tests',
-        `the process did not end within ${EXIT_LIMIT_MS / 1000} s of its last file`,
+        `the process did not end within ${this.#closing / 1000} s of its last file`,
       )
       this.kill()
-    }, EXIT_LIMIT_MS)
+    }, this.#closing)
     await this.#exited
     clearTimeout(late)
     await this.#read

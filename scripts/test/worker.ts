@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Base } from 'tap'
 import { nextFile } from './hooks.ts'
 import { setFileTest } from './current-file.ts'
 import type { FileResult, FileToRun } from './pool.ts'
@@ -12,12 +13,13 @@ const { default: tap } = await import('tap')
 
 /** What a test file must not leave open: a later file would pay for it. */
 const closedAtTheEnd = ['TCPServerWrap', 'PipeServerWrap', 'ProcessWrap', 'FSEventWrap', 'Timeout']
-/** How long the resources of a file may take to close. */
-const CLOSING_MS = 20_000
 /** A process that holds more runs no further file. */
 const MEMORY_LIMIT_BYTES = 1024 ** 3
 
 let failed = false
+
+for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(event, (error: unknown) => runningTest().hookDomain.onerror(error as Error, event))
 
 // Each file has a time limit of its own.
 tap.setTimeout(0)
@@ -31,7 +33,7 @@ process.on('disconnect', () => {
   if (failed) setTimeout(() => process.exit(), 1_000).unref()
 })
 
-async function runFile({ file, path, timeout }: FileToRun): Promise<FileResult> {
+async function runFile({ file, path, timeout, closing }: FileToRun): Promise<FileResult> {
   const start = performance.now()
   const cpuStart = usedCpu()
   const openAtStart = openResources()
@@ -43,16 +45,27 @@ async function runFile({ file, path, timeout }: FileToRun): Promise<FileResult> 
   })
   // With its first result, tap lets the process end when nothing but the channel to the pool is open.
   process.channel!.ref()
-  const left = await resourcesLeft(openAtStart)
+  const left = await resourcesLeft(openAtStart, closing)
   if (left.length > 0) tap.fail(`${file} leaves open: ${left.join(', ')}`)
   failed = results?.ok !== true || left.length > 0
   const reusable = !failed && process.memoryUsage.rss() < MEMORY_LIMIT_BYTES
   return { file, wall: performance.now() - start, cpu: usedCpu() - cpuStart, reusable }
 }
 
+/** The innermost test that is running; between two files, tap's root test. */
+function runningTest(): Base {
+  let test: Base = tap
+  while ('activeSubtests' in test) {
+    const inner = [...(test.activeSubtests as Set<Base>)].at(-1)
+    if (inner === undefined) break
+    test = inner
+  }
+  return test
+}
+
 /** Waits until the file's resources are closed. @returns the types of those that are not. */
-async function resourcesLeft(before: Map<string, number>): Promise<string[]> {
-  const deadline = Date.now() + CLOSING_MS
+async function resourcesLeft(before: Map<string, number>, closing: number): Promise<string[]> {
+  const deadline = Date.now() + closing
   for (;;) {
     const now = openResources()
     const left = closedAtTheEnd.filter((type) => (now.get(type) ?? 0) > (before.get(type) ?? 0))
