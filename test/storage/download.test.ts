@@ -163,8 +163,13 @@ async function s3Env(t: Test): Promise<Record<string, string>> {
 }
 
 for (const { name, skip, env } of stores) {
+  let opened: Promise<TestServer> | undefined
+  /** The server of this store, which ends with the file. */
+  const serverOf = (): Promise<TestServer> =>
+    (opened ??= env(t).then((more) => startServer(t, { env: { REQUEST_TIMEOUT: '1', ...more } })))
+
   t.test(`ranges from ${name}`, { skip }, async (t) => {
-    const server = await startServer(t, { env: await env(t) })
+    const server = await serverOf()
     const { client, key } = await server.person()
     const file = await uploadFile(client, { bytes })
 
@@ -274,7 +279,7 @@ for (const { name, skip, env } of stores) {
     `interrupted and slow downloads from ${name}`,
     { skip: skip === false && process.platform !== 'linux' ? 'no /proc' : skip },
     async (t) => {
-      const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1', ...(await env(t)) } })
+      const server = await serverOf()
       const { client, key } = await server.person()
       const content = randomBytes(12_000_000)
       const file = await uploadFile(client, { bytes: content })
