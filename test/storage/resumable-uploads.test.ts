@@ -444,11 +444,14 @@ t.test('the bytes of concurrent requests do not mix', async (t) => {
 })
 
 t.test('concurrent and repeated last bytes create one file and one event', async (t) => {
+  const second = await startServer(t, {
+    databaseUrl: server.databaseUrl,
+    env: { STORAGE_DIR: server.services.config.storageDir },
+  })
   for (let round = 0; round < 5; round++) {
     const person = await server.person()
     const path = await tusOf(person).createUpload(10)
     await tusOf(person).append(path, 0, '01234')
-    const second = await startServerBeside(t)
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
         (i % 2 === 0 ? tusOf(person) : tusClient(second.url, person.key)).append(path, 5, '56789'),
@@ -464,20 +467,12 @@ t.test('concurrent and repeated last bytes create one file and one event', async
     )
     t.equal((await person.client.get('/storage/usage')).body.files, 1)
     t.same(await eventsOf(person), ['upload.created', 'file.created'])
-    await second.close()
   }
 })
 
-async function startServerBeside(t: { teardown: (work: () => unknown) => unknown }) {
-  return await startServer(t as never, {
-    databaseUrl: server.databaseUrl,
-    env: { STORAGE_DIR: server.services.config.storageDir },
-  })
-}
-
 t.test('an upload can be finished after a crash between its last byte and the file', async (t) => {
   const person = await server.person()
-  for (const sends of ['the last byte', 'an empty body'] as const) {
+  const finish = async (sends: 'the last byte' | 'an empty body'): Promise<void> => {
     const path = await tusOf(person).createUpload(10)
     await tusOf(person).append(path, 0, '01234')
     // The state after the crash: all bytes are written and recorded, and the lease is still held.
@@ -500,6 +495,8 @@ t.test('an upload can be finished after a crash between its last byte and the fi
       hash('sha256', '0123456789'),
     )
   }
+  // Each waits for the lease to expire.
+  await Promise.all([finish('the last byte'), finish('an empty body')])
   t.equal((await person.client.get('/storage/usage')).body.files, 2)
 })
 
@@ -507,7 +504,8 @@ t.test('a server that was suspended does not write to uploads whose leases it lo
   const { url: DATABASE_URL } = await createTestDatabase(t)
   const env = { DATABASE_URL, STORAGE_DIR: await mkdtemp(join(tmpdir(), 'platform-paused-')) }
   t.teardown(() => rm(env.STORAGE_DIR, { recursive: true, force: true }))
-  const [one, two] = [await spawnServer(t, env), await spawnServer(t, env)]
+  const one = await spawnServer(t, env)
+  const two = await startServer(t, { databaseUrl: DATABASE_URL, env: { STORAGE_DIR: env.STORAGE_DIR } })
   const content = randomBytes(100_000)
   const rest = content.subarray(1_000)
   const suspended = await Promise.all(
