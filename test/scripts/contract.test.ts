@@ -1,9 +1,8 @@
 // `npm run contract`: no finding on a healthy server, findings for seeded defects, and one-line usage errors.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { defects, writeCopy } from '../support/seeded-defects.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
@@ -26,12 +25,6 @@ function contract(...args: string[]): Promise<ExitResult> {
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     )
   })
-}
-
-function folderFor(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'contract-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }
 
 t.test('a usage error prints one sentence and exits with 2', async (t) => {
@@ -67,7 +60,7 @@ t.test(
   { timeout: 300_000 },
   async (t) => {
     const server = await startServer(t)
-    const folder = folderFor(t)
+    const folder = t.testdir({})
     const [html, junit] = [join(folder, 'report.html'), join(folder, 'report.xml')]
     const { code, out, err } = await contract(
       '--url',
@@ -154,7 +147,7 @@ t.test(
       ['an operation needs no key', 'an update loses a property', 'a sort order is ignored'].includes(name),
     )
     t.equal(sown.length, 3)
-    const folder = folderFor(t)
+    const folder = t.testdir({})
     writeCopy(folder, sown)
     const { url: databaseUrl } = await createTestDatabase(t)
     const { url } = await spawnServer(
