@@ -1,21 +1,20 @@
 // Kills the server (SIGKILL) during uploads. Every acknowledged file must be readable with its SHA-256, and
 // after the orphan sweep every blob has a row and every row a blob. `npm run faults` kills 200 times, `npm
-// test` 5 times.
+// test` twice.
 import { randomInt } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { readConfig } from '../../infra/config/config.ts'
-import { createServices } from '../../services/services.ts'
 import { createOrphanSweep } from '../../services/storage/retention.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const rounds = process.env.FAULTS === 'long' ? 200 : 5
+const rounds = process.env.FAULTS === 'long' ? 200 : 2
 
 t.test(
   `no acknowledged file is lost in ${rounds} kills during uploads`,
@@ -53,7 +52,8 @@ t.test(
       await Promise.all(uploaders)
     }
 
-    const server = await spawnServer(t, env)
+    const server = await startServer(t, { databaseUrl, env: { STORAGE_DIR: storageDir } })
+    const { services } = server
     const wrong: string[] = []
     const ids = [...acknowledged.keys()]
     await Promise.all(
@@ -65,10 +65,7 @@ t.test(
       }),
     )
     t.same(wrong, [], `none of ${acknowledged.size} acknowledged files is lost or changed`)
-    await server.end('SIGTERM')
 
-    const services = createServices({ config: readConfig(env), databaseUrl })
-    t.teardown(() => services.close())
     const sweep = createOrphanSweep(services.storage)
     let removed = 0
     for (let more = true; more;) {
