@@ -22,7 +22,7 @@ export interface Observation {
   maxQueuedBytes: number
   /** Active resources of the event loop, counted by type. */
   resources: Record<string, number>
-  /** Heap in bytes after garbage collection. */
+  /** Heap in bytes. */
   heap: number
   /** CPU time since the start, in microseconds. */
   cpu: number
@@ -32,7 +32,8 @@ export interface Observation {
 
 interface ObservedServer {
   url: string
-  observe(): Promise<Observation>
+  /** With `collectGarbage`, the heap is that after garbage collection. */
+  observe(options?: { collectGarbage?: boolean }): Promise<Observation>
 }
 
 /** Starts the server with these settings and stops it when the test ends. */
@@ -68,9 +69,9 @@ export async function startObservedServer(
   const { url } = await answer()
   return {
     url,
-    async observe() {
+    async observe({ collectGarbage = false } = {}) {
       const observed = answer()
-      child.send('observe')
+      child.send({ collectGarbage })
       return await observed
     },
   }
@@ -87,12 +88,12 @@ async function serve(): Promise<void> {
   })
   const stalls = monitorEventLoopDelay({ resolution: 5 })
   stalls.enable()
-  process.on('message', () => {
+  process.on('message', ({ collectGarbage }: { collectGarbage: boolean }) => {
     const { user, system } = process.cpuUsage()
     const stall = Math.round(stalls.max / 1e6)
     const resources: Record<string, number> = {}
     for (const kind of process.getActiveResourcesInfo()) resources[kind] = (resources[kind] ?? 0) + 1
-    globalThis.gc!()
+    if (collectGarbage) globalThis.gc!()
     const connections = [...sockets]
     process.send!({
       streams: services.eventStreams.count,
