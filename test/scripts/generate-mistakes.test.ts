@@ -1,5 +1,6 @@
 // The generator reports every kind of error in the spec with file, line and column, and writes nothing.
 import { execFile } from 'node:child_process'
+import { cpSync } from 'node:fs'
 import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -736,7 +737,7 @@ for (const [
 ] of Object.entries(mistakes)) {
   t.test(`${name} is reported at its place`, async (t) => {
     const folder = join(t.testdir(), 'spec')
-    await cp(miniSpec, folder, { recursive: true })
+    cpSync(miniSpec, folder, { recursive: true })
     const before = await readFile(join(folder, file), 'utf8')
     const after = before.replace(from, () => to)
     t.not(after, before, 'the text is replaced')
