@@ -2,10 +2,12 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
 
 t.test('the page and its script are served by this server and can be cached', async (t) => {
-  const { url } = await startServer(t)
+  const { url } = server
   const page = await fetch(`${url}/docs`)
   t.equal(page.status, 200)
   t.match(page.headers.get('content-security-policy'), /^default-src 'none'; script-src 'self';/)
@@ -39,13 +41,37 @@ t.test('the page and its script are served by this server and can be cached', as
   t.equal(await known.text(), '')
 })
 
-t.test(
-  'a reader finds every operation and sends a request with an API key',
-  { skip: skipWithoutBrowser },
-  async (t) => {
-    const server = await startServer(t)
-    const { page, requests, consoleMessages } = await openPage(t, server)
+// The page takes seconds to load: these tests share one.
+t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
+  const { page, requests, consoleMessages } = await openPage(t, { viewport: { width: 1200, height: 900 } })
 
+  t.test('a reader sees code samples, example responses and the catalogues', async (t) => {
+    const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
+    await operation.scrollIntoViewIfNeeded()
+    await operation.filter({ hasText: 'curl "$PLATFORM_URL/v1/user/profile"' }).waitFor()
+    await operation.filter({ hasText: 'Wrote the first program.' }).waitFor()
+    await operation.getByRole('button', { name: 'curl' }).click()
+    t.same(await page.getByRole('option').allTextContents(), ['curl', 'TypeScript', 'Python'])
+    await page.getByRole('option', { name: 'Python' }).click()
+    await operation.filter({ hasText: 'requests.get(' }).waitFor()
+    // In a tab of its own, so that the reference stays loaded.
+    const events = await follow(page, '/docs/events', { inNewTab: true })
+    await showsCatalogue(t, events, 'project.created')
+    await events.close()
+    t.same(consoleMessages, [])
+  })
+
+  t.test('the page shows the 401 for an invalid key', async (t) => {
+    await keyField(page).fill('plat_test_wrong')
+    await tryProfile(page)
+    await page.getByText('401 Unauthorized').waitFor()
+    await page.getByText('"UNAUTHORIZED"').waitFor()
+    t.equal(consoleMessages.length, 1, 'the browser logs only the 401')
+    t.match(consoleMessages.pop(), /status of 401/)
+    await page.keyboard.press('Escape')
+  })
+
+  t.test('a reader finds every operation and sends a request with an API key', async (t) => {
     const closed = page.getByRole('button', { name: /^Open Group - (?!Models)/ })
     while ((await closed.count()) > 0) await closed.first().click()
     const contract = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
@@ -91,56 +117,13 @@ t.test(
     await page.reload()
     await keyField(page).waitFor()
     t.equal(await keyField(page).inputValue(), '', 'a reload clears the key')
-  },
-)
-
-t.test(
-  'a reader sees code samples, example responses and the catalogues',
-  { skip: skipWithoutBrowser },
-  async (t) => {
-    const server = await startServer(t)
-    const { page, consoleMessages } = await openPage(t, server, {
-      viewport: { width: 1200, height: 900 },
-    })
-    const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
-    await operation.scrollIntoViewIfNeeded()
-    await operation.filter({ hasText: 'curl "$PLATFORM_URL/v1/user/profile"' }).waitFor()
-    await operation.filter({ hasText: 'Wrote the first program.' }).waitFor()
-    await operation.getByRole('button', { name: 'curl' }).click()
-    t.same(await page.getByRole('option').allTextContents(), ['curl', 'TypeScript', 'Python'])
-    await page.getByRole('option', { name: 'Python' }).click()
-    await operation.filter({ hasText: 'requests.get(' }).waitFor()
-    for (const [link, heading] of [
-      ['errors', 'INVALID_REQUEST'],
-      ['events', 'project.created'],
-    ]) {
-      await follow(page, `/docs/${link}`)
-      await page.getByRole('heading', { name: heading, exact: true }).waitFor()
-      t.equal(
-        await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
-        0,
-        'there is no horizontal overflow',
-      )
-      await page.goBack()
-    }
+    await showsCatalogue(t, await follow(page, '/docs/errors'), 'INVALID_REQUEST')
     t.same(consoleMessages, [])
-  },
-)
-
-t.test('the page shows the 401 for an invalid key', { skip: skipWithoutBrowser }, async (t) => {
-  const server = await startServer(t)
-  const { page, consoleMessages } = await openPage(t, server)
-  await keyField(page).fill('plat_test_wrong')
-  await tryProfile(page)
-  await page.getByText('401 Unauthorized').waitFor()
-  await page.getByText('"UNAUTHORIZED"').waitFor()
-  t.equal(consoleMessages.length, 1, 'the browser logs only the 401')
-  t.match(consoleMessages[0], /status of 401/)
+  })
 })
 
 t.test('the page works on a phone and in dark mode', { skip: skipWithoutBrowser }, async (t) => {
-  const server = await startServer(t)
-  const { page, consoleMessages } = await openPage(t, server, {
+  const { page, consoleMessages } = await openPage(t, {
     viewport: { width: 390, height: 844 },
     colorScheme: 'dark',
   })
@@ -166,9 +149,9 @@ interface Opened {
 
 async function openPage(
   t: Test,
-  { url }: TestServer,
   options: { viewport?: { width: number; height: number }; colorScheme?: 'dark' } = {},
 ): Promise<Opened> {
+  const { url } = server
   const browser = await launchBrowser(t)
   const context = await browser.newContext(options)
   const requests: string[] = []
@@ -181,10 +164,10 @@ async function openPage(
     (route) => route.abort(),
   )
   const page = await context.newPage()
-  page.on('console', (message) => {
+  context.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) consoleMessages.push(message.text())
   })
-  page.on('pageerror', (error) => consoleMessages.push(String(error)))
+  context.on('weberror', (error) => consoleMessages.push(String(error.error())))
   await page.goto(`${url}/docs`)
   await page.getByRole('heading', { name: 'Platform API' }).waitFor()
   // The operations of a tag are collapsed by default.
@@ -195,17 +178,34 @@ async function openPage(
 /**
  * Clicks a link of the reference. The page renders its sections lazily, so the link may move away during the
  * click; then the click is repeated.
+ * @returns the page of the link's target.
  */
-async function follow(page: Page, href: string): Promise<void> {
+async function follow(page: Page, href: string, { inNewTab = false } = {}): Promise<Page> {
   for (let clicks = 1; ; clicks++) {
-    await page.locator(`a[href="${href}"]`).click()
-    const arrived = await page.waitForURL(`**${href}`, { waitUntil: 'commit' }).then(
-      () => true,
-      () => false,
-    )
-    if (arrived) return
+    const [target] = await Promise.all([
+      inNewTab
+        ? page
+            .context()
+            .waitForEvent('page', { timeout: 10_000 })
+            .catch(() => null)
+        : page.waitForURL(`**${href}`, { waitUntil: 'commit', timeout: 10_000 }).then(
+            () => page,
+            () => null,
+          ),
+      page.locator(`a[href="${href}"]`).click({ modifiers: inNewTab ? ['Control'] : [] }),
+    ])
+    if (target !== null) return target
     if (clicks === 3) throw new Error(`the link to ${href} leads nowhere`)
   }
+}
+
+async function showsCatalogue(t: Test, page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+  t.equal(
+    await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+    0,
+    'there is no horizontal overflow',
+  )
 }
 
 function keyField(page: Page): Locator {
