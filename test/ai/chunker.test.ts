@@ -1,4 +1,5 @@
 // Chunks: complete, with exact token counts and within their limits, divided at headings and sentences.
+import { countTokens as referenceCount } from 'gpt-tokenizer/encoding/o200k_base'
 import t from 'tap'
 import { chunkDocument } from '../../services/ai/parsing/chunker.ts'
 import { parseMarkdown } from '../../services/ai/parsing/markdown.ts'
@@ -146,4 +147,27 @@ t.test('a chunk has its heading path, and a heading stays with the text that fol
     [null, 'Events', 'Events › Retention', 'Events › Types', 'Limits'],
   )
   for (const { start, end } of chunks) t.notMatch(text.slice(start, end), /\S\s*\n### Exceptions$/)
+})
+
+t.test('tokens are counted as gpt-tokenizer counts them', async (t) => {
+  const plain = { disallowedSpecial: new Set<string>() }
+  const pick = random(7)
+  // ASCII, alphabets, the basic plane and all of Unicode, without surrogates and byte order marks.
+  const limits = [0x80, 0x600, 0x1_0000, 0x11_0000]
+  const character = (limit: number): string =>
+    String.fromCodePoint(pick(limit)).replace(/[\p{Cs}\ufeff]/u, ' ')
+  const texts = [
+    ...words,
+    '',
+    '<|endoftext|><|im_start|>',
+    'It\'s JSON: {"a": [1.50, 20_000]}\r\n\n\t  // don\'t',
+    'Donaudampfschifffahrtsgesellschaft 発票は十年間保存されます 👩‍👩‍👧‍👦 Z\u0301\u0316',
+    ...Array.from({ length: 4_000 }, (_, index) =>
+      Array.from({ length: 1 + pick(30) }, () => character(limits[index % 4])).join(''),
+    ),
+  ]
+  t.same(
+    texts.filter((text) => countTokens(text) !== referenceCount(text, plain)),
+    [],
+  )
 })

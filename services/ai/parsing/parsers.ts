@@ -1,4 +1,4 @@
-// Parses the bytes of a document into text, chunks and language, with the parser for its type. Each parser is
+// Parses the bytes of a document into text and chunks, with the parser for its type. Each parser is
 // loaded only when it is needed.
 import type { ChunkingOptions } from './chunker.ts'
 import { decode, declaredCharset } from './charset.ts'
@@ -26,11 +26,8 @@ export async function parseBytes(
   const { text, pages } = document
   if (Buffer.byteLength(text) > outputBytes) throw new ParsingError('too_large')
   if (!visibleCharacter.test(text)) throw new ParsingError('empty')
-  const [{ chunkDocument }, { detectLanguage }] = await Promise.all([
-    import('./chunker.ts'),
-    import('./detect-language.ts'),
-  ])
-  return { text, pages, language: detectLanguage(text), ...chunkDocument(document, chunking) }
+  const { chunkDocument } = await import('./chunker.ts')
+  return { text, pages, ...chunkDocument(document, chunking) }
 }
 
 type Parser = (bytes: Buffer, limit: number) => ParsedDocument | Promise<ParsedDocument>

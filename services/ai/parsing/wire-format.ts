@@ -1,7 +1,6 @@
 // The binary answer of the parser process: one started byte, then the result or an error code. The receiver
 // validates everything, because a malicious document may control the parser process.
 import type { ChunkRange } from './chunker.ts'
-import { searchConfigurations } from './search-languages.ts'
 import { ParsingError, parsingErrorCodes, type ParsingErrorCode } from './errors.ts'
 
 /** The first byte that the process writes, once its modules are loaded. */
@@ -12,7 +11,6 @@ export interface ChunkedText {
   pages: number[] | null
   chunks: ChunkRange[]
   tokens: number
-  language: string
 }
 
 /**
@@ -23,7 +21,6 @@ type Facts =
   | {
       pages: number[] | null
       tokens: number
-      language: string
       headings: string[]
       chunks: [start: number, end: number, page: number | null, heading: number, tokens: number][]
     }
@@ -36,7 +33,7 @@ export function maxAnswerBytes(textBytes: number): number {
 
 export function encodeAnswer(result: ChunkedText | ParsingErrorCode): Buffer {
   if (typeof result === 'string') return encodeParts({ error: result }, '')
-  const { text, chunks, pages, tokens, language } = result
+  const { text, chunks, pages, tokens } = result
   const headings = [...new Set(chunks.map(({ heading }) => heading ?? ''))]
   const indexes = new Map(headings.map((heading, index) => [heading, index]))
   const tuples = chunks.map(
@@ -48,7 +45,7 @@ export function encodeAnswer(result: ChunkedText | ParsingErrorCode): Buffer {
       tokens,
     ],
   )
-  return encodeParts({ pages, tokens, language, headings, chunks: tuples }, text)
+  return encodeParts({ pages, tokens, headings, chunks: tuples }, text)
 }
 
 /** The lengths of both parts as 32-bit integers, the facts as JSON, the text as UTF-8. */
@@ -68,9 +65,8 @@ export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
   const { facts, text } = decodeParts(bytes)
   if (parsingErrorCodes.includes(facts.error)) throw new ParsingError(facts.error)
   if (Buffer.byteLength(text) > textBytes) throw new ParsingError('too_large')
-  const { pages, tokens, language, headings, chunks } = facts
+  const { pages, tokens, headings, chunks } = facts
   const valid =
-    Object.hasOwn(languages, String(language)) &&
     isCount(tokens) &&
     !text.includes('\0') &&
     arePages(pages, text.length) &&
@@ -82,7 +78,6 @@ export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
     text,
     pages,
     tokens,
-    language,
     chunks: chunks.map(([start, end, page, heading, tokens]: number[]) => ({
       start,
       end,
@@ -92,10 +87,6 @@ export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
     })),
   }
 }
-
-const languages = Object.fromEntries(
-  ['simple', ...Object.values(searchConfigurations)].map((name) => [name, true]),
-)
 
 function decodeParts(bytes: Buffer): { facts: any; text: string } {
   if (bytes.length < 8) throw new ParsingError('damaged')
