@@ -1,4 +1,5 @@
-// Malicious and badly damaged documents, and the outcomes that parsing each may have.
+// Malicious and badly damaged documents, and the outcomes that parsing each may have. A document is only as
+// large as its attack needs: quadratic time would still take minutes, or the output exceed its limit.
 import { deflateRawSync, deflateSync } from 'node:zlib'
 import type { ParseResult, ParsingErrorCode } from '../../services/ai/parsing/parse.ts'
 import {
@@ -165,10 +166,10 @@ const pdfs: HostileDocument[] = [
       ]),
   },
   {
-    title: 'a PDF with two million operators',
+    title: 'a PDF with 500,000 operators',
     name: 'a.pdf',
     outcomes: ['ready', 'too_large', 'too_slow', 'too_much_memory', 'empty'],
-    make: () => onePage(packedStream(`BT /F1 12 Tf ${'(a) Tj '.repeat(2_000_000)} ET`)),
+    make: () => onePage(packedStream(`BT /F1 12 Tf ${'(a) Tj '.repeat(500_000)} ET`)),
   },
   {
     title: 'a PDF with arrays nested 100,000 deep',
@@ -342,10 +343,10 @@ const archives: HostileDocument[] = [
       ),
   },
   {
-    title: 'a DOCX with a table of 20,000 cells',
+    title: 'a DOCX with a table of 10,000 cells',
     name: 'a.docx',
     outcomes: ['ready', 'too_slow', 'too_much_memory'],
-    make: () => docx(table(Array.from({ length: 2000 }, () => Array.from({ length: 10 }, () => 'cell')))),
+    make: () => docx(table(Array.from({ length: 1000 }, () => Array.from({ length: 10 }, () => 'cell')))),
   },
   {
     title: 'a DOCX with malformed XML',
@@ -450,10 +451,10 @@ const markup: HostileDocument[] = [
     make: () => `<html><!-- ${'-->'.slice(0, 2).repeat(1_000_000)}`,
   },
   {
-    title: 'HTML of 50 MB on one line',
+    title: 'HTML of 8 MB on one line',
     name: 'a.html',
     outcomes: ['too_large', 'too_much_memory'],
-    make: () => `<html>${'word '.repeat(10_000_000)}`,
+    make: () => `<html>${'word '.repeat(1_700_000)}`,
   },
   {
     title: 'HTML with 500 nested tables',
@@ -516,10 +517,10 @@ const data: HostileDocument[] = [
     make: () => `{"a": ${'9'.repeat(400)}, "b": 1e400, "c": -1e-400, "d": 12345678901234567890}`,
   },
   {
-    title: 'JSON with one number of 3 MB',
+    title: 'JSON with one number of 1 MB',
     name: 'a.json',
     outcomes: ['ready', 'too_large'],
-    make: () => `[${'7'.repeat(3_000_000)}]`,
+    make: () => `[${'7'.repeat(1_000_000)}]`,
   },
   {
     title: 'JSON with prototype pollution',
@@ -537,16 +538,16 @@ const data: HostileDocument[] = [
   },
   { title: 'truncated JSON', name: 'a.json', outcomes: ['damaged'], make: () => '{"a": [1, 2, "thr' },
   {
-    title: 'JSON of a million empty objects',
+    title: 'JSON of 300,000 empty objects',
     name: 'a.json',
     outcomes: ['empty', 'too_much_memory', 'too_slow'],
-    make: () => `[${'{},'.repeat(1_000_000)}{}]`,
+    make: () => `[${'{},'.repeat(300_000)}{}]`,
   },
   {
-    title: 'CSV with a 20 MB quote that is never closed',
+    title: 'CSV with an 8 MB quote that is never closed',
     name: 'a.csv',
     outcomes: ['damaged', 'too_large'],
-    make: () => `a,b\n1,"${'x, y\n'.repeat(4 * megabyte)}`,
+    make: () => `a,b\n1,"${'x, y\n'.repeat(1.6 * megabyte)}`,
   },
   {
     title: 'CSV with 100,000 columns',
@@ -594,35 +595,35 @@ const texts: HostileDocument[] = [
   { title: 'random bytes', name: 'a.txt', outcomes: ['unsupported'], make: () => noise(100_000) },
   { title: 'a PNG with a text file name', name: 'a.txt', outcomes: ['unsupported'], make: () => png },
   {
-    title: 'a word of 5 MB',
+    title: 'a word of 1 MB',
     name: 'a.txt',
     outcomes: ['ready', 'too_large', 'too_slow'],
-    make: () => 'Donaudampfschiff'.repeat((5 * megabyte) / 16),
+    make: () => 'Donaudampfschiff'.repeat(megabyte / 16),
   },
   {
-    title: 'one letter, 2 million times',
+    title: 'one letter, 500,000 times',
     name: 'a.txt',
     outcomes: ['ready'],
-    make: () => 'a'.repeat(2_000_000),
+    make: () => 'a'.repeat(500_000),
   },
   {
-    title: 'two words with 3 MB of spaces between them',
+    title: 'two words with 1 MB of spaces between them',
     name: 'a.txt',
     outcomes: ['ready'],
     isExpected: ({ chunks }) => chunks.length === 2,
-    make: () => `one${' '.repeat(3_000_000)}two`,
+    make: () => `one${' '.repeat(megabyte)}two`,
   },
   {
-    title: 'a text of 50 MB on one line',
+    title: 'a text of 20 MB on one line',
     name: 'a.txt',
     outcomes: ['too_large'],
-    make: () => sentence.repeat(1_400_000),
+    make: () => sentence.repeat(560_000),
   },
   {
     title: 'punctuation without spaces',
     name: 'a.txt',
     outcomes: ['ready'],
-    make: () => '=-+*/#'.repeat(100_000),
+    make: () => '=-+*/#'.repeat(50_000),
   },
   {
     title: 'invalid UTF-8',
@@ -663,18 +664,18 @@ const texts: HostileDocument[] = [
     make: () => '\u202eesrever\u202c and \u2066isolated\u2069 '.repeat(10_000),
   },
   {
-    title: 'a letter with 300,000 combining marks',
+    title: 'a letter with 150,000 combining marks',
     name: 'a.txt',
     outcomes: ['ready'],
     isExpected: ({ text }) => text.isWellFormed(),
-    make: () => `Z${'\u0301\u0316\u0334'.repeat(100_000)} end`,
+    make: () => `Z${'\u0301\u0316\u0334'.repeat(50_000)} end`,
   },
   {
-    title: '20,000 joined emoji',
+    title: '10,000 joined emoji',
     name: 'a.txt',
     outcomes: ['ready'],
     isExpected: ({ chunks }) => chunks.every(({ text }) => text.isWellFormed()),
-    make: () => '👩‍👩‍👧‍👦'.repeat(20_000),
+    make: () => '👩‍👩‍👧‍👦'.repeat(10_000),
   },
   {
     title: 'special tokens of language models',
