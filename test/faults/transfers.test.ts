@@ -16,8 +16,8 @@ import { fetchFile, sendFile } from '../support/transfer.ts'
 import { uploadWithTusClient } from '../support/tus.ts'
 
 const long = process.env.FAULTS === 'long'
-const large = long ? 2 ** 30 : 128 * 2 ** 20
-const several = { count: 20, bytes: long ? 100 * 2 ** 20 : 12 * 2 ** 20 }
+const large = long ? 2 ** 30 : 32 * 2 ** 20
+const several = long ? { count: 20, bytes: 100 * 2 ** 20 } : { count: 10, bytes: 16 * 2 ** 20 }
 const mebibyte = 2 ** 20
 
 const stores: Array<{ name: string; skip: string | false; env(t: Test): Promise<Record<string, string>> }> = [
