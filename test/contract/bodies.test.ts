@@ -11,7 +11,7 @@ import {
   withJson,
 } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
-import { createDump } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
 import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
@@ -23,7 +23,7 @@ interface Problem {
 }
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const problemsOf = async (
   request: OperationRequest,
   init = {},
@@ -42,7 +42,7 @@ for (const { id, body: declared, form } of withBody) {
   t.test(`${name} reports missing and blank fields`, async (t) => {
     const request = await requestFor(server, id, { form })
     const { properties = {}, required = [] } = bodyOf(id, { form })
-    const before = await dump()
+    const before = await changes()
     for (const name of required) {
       const { status, details } = await problemsOf({ ...request, body: without(request.body!, name) })
       t.equal(status, 400, `no ${name}`)
@@ -76,7 +76,7 @@ for (const { id, body: declared, form } of withBody) {
       t.equal(status, 400, 'no body at all')
       t.match(details, { field: 'body', constraint: 'required' })
     }
-    t.same(await dump(), before, 'nothing is written to the database')
+    t.same(await changes(), before, 'nothing is written to the database')
   })
 
   t.test(`${name} reports all problems at once`, async (t) => {
@@ -90,7 +90,7 @@ for (const { id, body: declared, form } of withBody) {
         form ? wrongText(schema) : !typed ? 'x'.repeat(600) : allows(schema, 'object') ? 7 : {},
       ]),
     )
-    const before = await dump()
+    const before = await changes()
     const { status, details } = await problemsOf(
       { ...request, body: { ...(form && request.body), ...wrong, surprise: 1 }, query: { unasked: '1' } },
       { headers: { 'idempotency-key': 'two words', 'if-match': '' } },
@@ -135,13 +135,13 @@ for (const { id, body: declared, form } of withBody) {
     }
     const places = errors.map(({ field, constraint, location }) => `${location} ${field} ${constraint}`)
     t.equal(new Set(places).size, places.length, 'no problem is reported twice')
-    t.same(await dump(), before, 'nothing is written to the database')
+    t.same(await changes(), before, 'nothing is written to the database')
   })
 
   if (!form && withJson.some((info) => info.id === id))
     t.test(`${id} accepts only an object`, async (t) => {
       const request = await requestFor(server, id, { form })
-      const before = await dump()
+      const before = await changes()
       for (const raw of ['null', '[]', '[{}]', '"text"', '0', 'true', '""']) {
         const { status, details } = await problemsOf(request, {
           raw,
@@ -154,7 +154,7 @@ for (const { id, body: declared, form } of withBody) {
           raw,
         )
       }
-      t.same(await dump(), before, 'nothing is written to the database')
+      t.same(await changes(), before, 'nothing is written to the database')
     })
 }
 
@@ -162,7 +162,7 @@ for (const { id, body: declared } of withForm) {
   t.test(`${id} accepts exactly one file, as the last part of the form`, async (t) => {
     const request = await requestFor(server, id, { form: true })
     const { file } = declared!.form!
-    const before = await dump()
+    const before = await changes()
     t.match(
       await problemsOf({ ...request, body: { ...request.body, [file]: 'text' } }),
       { status: 400, details: { field: file, constraint: 'file' } },
@@ -209,7 +209,7 @@ for (const { id, body: declared } of withForm) {
       400,
       'no boundary',
     )
-    t.same(await dump(), before, 'nothing is written to the database')
+    t.same(await changes(), before, 'nothing is written to the database')
     t.ok((await send(request)).status < 300, 'the same form without mistakes is accepted')
   })
 }

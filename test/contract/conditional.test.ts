@@ -4,12 +4,13 @@ import type { OperationId } from '../../generated/operations.ts'
 import { paymentsNow } from '../../services/payments/clock.ts'
 import { requestFor, operationInfos, pathOf, send, successStatus } from '../support/operation-fixtures.ts'
 import { createClient } from '../support/client.ts'
-import { createDump, createDocument } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createDocument } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const otherEtag = '"AAAAAAAAAAAAAAAAAAAAAAAAAAA"'
 
 for (const { id, ifMatch } of operationInfos.filter((info) => info.ifMatch !== null)) {
@@ -21,7 +22,7 @@ for (const { id, ifMatch } of operationInfos.filter((info) => info.ifMatch !== n
 
   t.test(`${id} rejects an If-Match that does not match the ETag`, async (t) => {
     const { request, read, etag } = await prepare()
-    const before = await dump()
+    const before = await changes()
     for (const value of [
       otherEtag,
       `W/${etag}`,
@@ -40,7 +41,7 @@ for (const { id, ifMatch } of operationInfos.filter((info) => info.ifMatch !== n
         value,
       )
     }
-    t.same(await dump(), before, 'nothing changes')
+    t.same(await changes(), before, 'nothing changes')
     t.equal((await read()).headers.get('etag'), etag)
   })
 

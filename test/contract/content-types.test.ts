@@ -13,12 +13,12 @@ import {
   withForm,
   withJson,
 } from '../support/operation-fixtures.ts'
-import { createDump } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 
 const right = [
   'application/json',
@@ -100,7 +100,7 @@ for (const { id, method, body: declared, form } of withBody) {
           [`authorization: Bearer ${request.caller.key}`, ...headers],
           raw,
         )
-      const before = await dump()
+      const before = await changes()
       for (const type of (form ? wrongForForms : fields ? wrongForFields : wrong).filter(
         (type) => !acceptedTypes.includes(type.split('; boundary')[0]),
       )) {
@@ -122,7 +122,7 @@ for (const { id, method, body: declared, form } of withBody) {
       }
       const { status } = await post([])
       t.equal(status, 415, 'no Content-Type at all')
-      t.same(await dump(), before, 'nothing is written to the database')
+      t.same(await changes(), before, 'nothing is written to the database')
     },
   )
 }

@@ -9,11 +9,12 @@ import {
   unrelatedScope,
   successStatus,
 } from '../support/operation-fixtures.ts'
-import { createDump, createApiKey } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createApiKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const posts = operationInfos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
 /** Read-only POSTs. They ignore the Idempotency-Key and run again. */
 const readOnlyPosts: OperationId[] = ['searchKnowledgeBase']
@@ -34,10 +35,10 @@ t.test('every authenticated POST accepts an Idempotency-Key', async (t) => {
 for (const id of readOnlyPosts) {
   t.test(`${id} runs again when it is repeated`, async (t) => {
     const request = await requestFor(server, id)
-    const before = await dump()
+    const before = await changes()
     const first = await send(request, withIdempotencyKey('once'))
     t.equal(first.status, successStatus(id))
-    t.same(await dump(), before, 'no idempotency record is stored')
+    t.same(await changes(), before, 'no idempotency record is stored')
     const again = await send(request, withIdempotencyKey('once'))
     t.equal(again.text, first.text)
     t.equal(again.headers.get('idempotent-replayed'), null)
@@ -68,12 +69,12 @@ for (const { id, scopes, secretAnswer } of idempotentPosts) {
     const first = await send(request, withIdempotencyKey('once'))
     t.equal(first.status, successStatus(id))
     t.equal(first.headers.get('idempotent-replayed'), null)
-    const after = await dump()
+    const after = await changes()
     // An answer with a secret is replayed only to a key with at least the scopes of the first key.
     const { secret } = await createApiKey(server, request.caller.id, {
       scopes: secretAnswer ? [...allScopes] : (scopes as Scope[]),
     })
-    const withSpare = await dump()
+    const withSpare = await changes()
     for (const key of [request.caller.key, secret]) {
       const again = await send(request, { ...withIdempotencyKey('once'), key })
       t.equal(again.status, first.status, 'another key of the same owner gets the same status')
@@ -87,27 +88,27 @@ for (const { id, scopes, secretAnswer } of idempotentPosts) {
         'the replay has a request id of its own',
       )
     }
-    t.same(await dump(), withSpare, 'the replay writes nothing')
+    t.same(await changes(), withSpare, 'the replay writes nothing')
     t.match({ ...withSpare, api_keys: 0 }, { ...after, api_keys: 0 })
     if (!secretAnswer) return
     const { secret: less } = await createApiKey(server, request.caller.id, { scopes: scopes as Scope[] })
-    const withLess = await dump()
+    const withLess = await changes()
     t.match(
       await send(request, { ...withIdempotencyKey('once'), key: less }),
       { status: 403, body: { error: { details: { constraint: 'scope' } } } },
       'a key with fewer scopes does not get the secret',
     )
-    t.same(await dump(), withLess, 'the rejected replay writes nothing')
+    t.same(await changes(), withLess, 'the rejected replay writes nothing')
   })
 
   t.test(`${id} stores no idempotency record when it is rejected`, async (t) => {
     const request = await requestFor(server, id)
     const { secret } = await createApiKey(server, request.caller.id, { scopes: [unrelatedScope(id)] })
-    const before = await dump()
+    const before = await changes()
     t.equal((await send({ ...request, query: { surprise: '1' } }, withIdempotencyKey('later'))).status, 400)
     t.equal((await send(request, { ...withIdempotencyKey('later'), key: secret })).status, 403)
     t.equal((await send(request, { ...withIdempotencyKey('later'), key: null })).status, 401)
-    t.same(await dump(), before, 'nothing is written to the database')
+    t.same(await changes(), before, 'nothing is written to the database')
     const reply = await send(request, withIdempotencyKey('later'))
     t.equal(reply.status, successStatus(id), 'a valid request with the same idempotency key takes effect')
     t.equal(reply.headers.get('idempotent-replayed'), null)

@@ -1,11 +1,11 @@
 // Strict JSON: an invalid or ambiguous body is answered with 400 and has no effect.
 import t from 'tap'
 import { requestFor, send, withJson } from '../support/operation-fixtures.ts'
-import { createDump } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const bytes = (...parts: Array<string | number[]>): Uint8Array<ArrayBuffer> =>
   new Uint8Array(
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part)))),
@@ -84,7 +84,7 @@ for (const { id } of withJson) {
   t.test(`${id} accepts strict JSON only`, async (t) => {
     const request = await requestFor(server, id)
     const right = JSON.stringify(request.body)
-    const before = await dump()
+    const before = await changes()
     for (const [constraint, cases] of Object.entries(corpus)) {
       for (const [name, make] of cases) {
         const reply = await send(request, {
@@ -111,7 +111,7 @@ for (const { id } of withJson) {
       { field: 'x', constraint: 'additionalProperties' },
       '32 levels are parsed',
     )
-    t.same(await dump(), before, 'nothing is written to the database')
+    t.same(await changes(), before, 'nothing is written to the database')
     t.ok(
       (await send(request, { raw: ` ${right}\n`, headers: { 'content-type': 'application/json' } })).status <
         300,

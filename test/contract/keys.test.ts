@@ -6,11 +6,12 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, type Scope } from '../../services/users/api-keys.ts'
 import { fixtures, secured, send, requestFor, successStatus } from '../support/operation-fixtures.ts'
 import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
-import { createDump, createApiKey } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createApiKey } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const requests: OperationRequest[] = []
 for (const { id } of secured) requests.push(await requestFor(server, id))
 const sentStatements = () =>
@@ -31,7 +32,7 @@ async function assertUnauthorized(
     const value = await authorization(request)
     headers.push(value === null ? {} : { authorization: value })
   }
-  const before = await dump()
+  const before = await changes()
   for (const [i, request] of requests.entries()) {
     server.statements.length = 0
     const reply = await send(request, { key: null, headers: headers[i] })
@@ -53,7 +54,7 @@ async function assertUnauthorized(
       `${request.id} sends ${needsQuery ? 'one query' : 'no query'} to the database`,
     )
   }
-  t.same(await dump(), before, 'nothing is written to the database')
+  t.same(await changes(), before, 'nothing is written to the database')
 }
 
 t.test('every operation answers 401 missing without a key', async (t) => {
@@ -116,23 +117,23 @@ t.test("a key with every scope except the operation's is answered with 403", asy
       ).secret,
     )
   }
-  const before = await dump()
+  const before = await changes()
   for (const [request, key] of keys) {
     const reply = await send(request, { key })
     t.equal(reply.status, 403, request.id)
     t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'scope' } } }, request.id)
   }
-  t.same(await dump(), before, 'nothing is written to the database')
+  t.same(await changes(), before, 'nothing is written to the database')
 })
 
 t.test('the scope admin gives no rights to a user who is not an admin', async (t) => {
   const pretender = await server.person()
   const { secret } = await createApiKey(server, pretender.id, { scopes: [...allScopes] })
-  const before = await dump()
+  const before = await changes()
   for (const request of requests.filter(({ id }) => scopesOf(id).includes('admin'))) {
     t.equal((await send(request, { key: secret })).status, 403, request.id)
   }
-  t.same(await dump(), before, 'nothing is written to the database')
+  t.same(await changes(), before, 'nothing is written to the database')
 })
 
 t.test(

@@ -2,12 +2,12 @@
 import t, { type Test } from 'tap'
 import { send, withBody, requestFor, successStatus } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
-import { createDump } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
 import { allows, bodyOf, replyOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 
 /** Names of response fields, columns and properties of JavaScript objects. */
 const forbiddenNames = [
@@ -95,7 +95,7 @@ for (const { id, form } of withBody) {
     const request = await requestFor(server, id, { form })
     const { properties = {} } = bodyOf(id, { form })
     const answered = Object.keys(replyOf(id, successStatus(id))?.properties ?? {})
-    const before = await dump()
+    const before = await changes()
     const names = [...new Set([...answered, ...forbiddenNames])].filter(
       (name) => !Object.hasOwn(properties, name),
     )
@@ -133,7 +133,7 @@ for (const { id, form } of withBody) {
         unknown.map((name) => `${list}[0].${name}`),
       )
     }
-    t.same(await dump(), before, 'nothing is written to the database')
+    t.same(await changes(), before, 'nothing is written to the database')
     const reply = await send(request)
     t.equal(reply.status, successStatus(id), 'the body without the extra field is accepted')
   })
@@ -142,7 +142,7 @@ for (const { id, form } of withBody) {
 t.test('a body field in the query is an unknown parameter', async (t) => {
   for (const { id, form } of withBody) {
     const request = await requestFor(server, id, { form })
-    const before = await dump()
+    const before = await changes()
     const reply = await send({ ...request, query: { role: 'owner' } })
     t.equal(reply.status, 400, id)
     t.match(
@@ -150,6 +150,6 @@ t.test('a body field in the query is an unknown parameter', async (t) => {
       [{ field: 'role', constraint: 'additionalProperties', location: 'query' }],
       id,
     )
-    t.same(await dump(), before, `${id} writes nothing`)
+    t.same(await changes(), before, `${id} writes nothing`)
   }
 })

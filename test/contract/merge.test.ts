@@ -2,12 +2,12 @@
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { requestFor, operationInfos, send } from '../support/operation-fixtures.ts'
-import { createDump } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
 import { allows, bodyOf, replyOf, type Schema } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 /** Fields that change with every update. */
 const volatileFields = ['updated_at', 'version']
 const withoutVolatile = (entity: Record<string, unknown>, ...names: string[]) =>
@@ -56,7 +56,7 @@ for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'P
       if ('updated_at' in before) t.ok(after.updated_at > before.updated_at, `${name} changes updated_at`)
       if ('version' in before) t.equal(after.version, before.version + 1, `${name} increments the version`)
 
-      const untouched = await dump()
+      const untouched = await changes()
       const cleared = await send({ ...request, body: bodyWith(path, null) })
       if (allows(schema, 'null')) {
         t.equal(cleared.status, 200, `${name} is cleared`)
@@ -72,7 +72,7 @@ for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'P
           cleared.body.error.details.errors.every((e: { field: string }) => e.field === name),
           `${name} is the only problem`,
         )
-        t.same(await dump(), untouched, `${name}: nothing is written to the database`)
+        t.same(await changes(), untouched, `${name}: nothing is written to the database`)
       }
     }
   })
@@ -87,8 +87,8 @@ for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'P
 
   t.test(`${id} with one invalid field changes nothing`, async (t) => {
     const request = await requestFor(server, id)
-    const before = await dump()
+    const before = await changes()
     t.equal((await send({ ...request, body: { ...request.body, surprise: 1 } })).status, 400)
-    t.same(await dump(), before)
+    t.same(await changes(), before)
   })
 }

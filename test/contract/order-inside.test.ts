@@ -3,18 +3,13 @@ import pg from 'pg'
 import t from 'tap'
 import { send, requestFor, successStatus } from '../support/operation-fixtures.ts'
 import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
-import {
-  createDump,
-  createInvitation,
-  createMember,
-  createProject,
-  createUser,
-} from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createInvitation, createMember, createProject, createUser } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const archive = (id: string) =>
   server.services.database.prisma.project.update({
     where: { id },
@@ -33,13 +28,13 @@ t.test('403 for the permission comes before 409 for an archived project', async 
     'a viewer removes another member',
   )
   const stranger = await server.person()
-  const made = await dump()
+  const made = await changes()
   t.equal(
     (await stranger.client.post(`/projects/${id}/invitations/${invitation}/accept`)).status,
     403,
     'a user accepts an invitation for another address',
   )
-  t.same(await dump(), made)
+  t.same(await changes(), made)
   const admin = await server.person()
   const theirs = await createProject({ server, caller: admin, role: 'admin' })
   const member = await createMember(server, theirs, await createUser(server), 'viewer')
@@ -72,23 +67,23 @@ t.test(
     for (const id of ['testWebhookEndpoint', 'recoverWebhookEndpoint', 'redeliverWebhookDelivery'] as const) {
       const request = await requestFor(server, id, { forStatus: 409 })
       t.equal((await send(request)).status, 409, id)
-      const before = await dump()
+      const before = await changes()
       t.equal(
         (await send(request, { key: stranger.key })).status,
         403,
         `${id} of another user in the wrong state`,
       )
-      t.same(await dump(), before)
+      t.same(await changes(), before)
     }
     for (const id of ['updateWebhookEndpoint', 'deleteWebhookEndpoint'] as const) {
       const request = await requestFor(server, id)
-      const before = await dump()
+      const before = await changes()
       t.equal(
         (await send(request, { key: stranger.key, headers: { 'if-match': '"stale"' } })).status,
         403,
         `${id} of another user with an old ETag`,
       )
-      t.same(await dump(), before)
+      t.same(await changes(), before)
     }
     const request = await requestFor(server, 'redeliverWebhookDelivery', { forStatus: 409 })
     const { endpoint_id: endpointId } = (
@@ -119,7 +114,7 @@ t.test('a checkout is validated before its project and prices are loaded', async
   const caller = await server.person()
   const { monthly } = await catalogFor(server)
   const items = [{ price_id: monthly }, { price_id: monthly }]
-  const before = await dump()
+  const before = await changes()
   for (const [body, field, constraint] of [
     [{ mode: 'subscription', items, project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'maxItems'],
     [{ project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'required'],
@@ -142,7 +137,7 @@ t.test('a checkout is validated before its project and prices are loaded', async
       { status: 400, body: { error: { details: { field, constraint } } } },
       JSON.stringify(body),
     )
-  t.same(await dump(), before)
+  t.same(await changes(), before)
 })
 
 for (const id of [

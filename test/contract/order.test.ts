@@ -13,12 +13,13 @@ import {
   withBody,
   withFields,
 } from '../support/operation-fixtures.ts'
-import { createDump, createApiKey } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createApiKey } from '../support/db-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const policies = Object.fromEntries(
   ['DEFAULT', 'WRITE', 'UPLOAD', 'AI'].map((name) => [`RATE_LIMIT_${name}`, '1']),
 )
@@ -79,7 +80,7 @@ t.test('401 and 403 for the scope come before 400, 404, 406, 413 and 415', async
       id,
       (await createApiKey(server, requests.get(id)!.caller.id, { scopes: [unrelatedScope(id)] })).secret,
     )
-  const before = await dump()
+  const before = await changes()
   for (const info of secured) {
     const { id } = info
     const request = requests.get(id)!
@@ -115,7 +116,7 @@ t.test('401 and 403 for the scope come before 400, 404, 406, 413 and 415', async
       )
     }
   }
-  t.same(await dump(), before, 'nothing is written to the database')
+  t.same(await changes(), before, 'nothing is written to the database')
 })
 
 t.test('400 comes before 404', async (t) => {
@@ -194,9 +195,9 @@ t.test('403 for the permission comes before 409 and 412', async (t) => {
 t.test('409 and 412 come before the change', async (t) => {
   for (const { id } of operationInfos.filter((info) => info.ifMatch !== null)) {
     const request = await requestFor(server, id)
-    const before = await dump()
+    const before = await changes()
     t.equal((await send(request, { headers: { 'if-match': '"stale"' } })).status, 412, id)
-    t.same(await dump(), before, `${id} changes nothing`)
+    t.same(await changes(), before, `${id} changes nothing`)
   }
   const conflicting = await requestFor(server, 'updateUser', { forStatus: 409 })
   t.equal(

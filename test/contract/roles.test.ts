@@ -11,11 +11,12 @@ import {
 } from '../support/operation-fixtures.ts'
 import type { Fixture, OperationRequest, ProjectRole } from '../support/operation-fixture.ts'
 import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
-import { createDump, createApiKey, createProject } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createApiKey, createProject } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const projectOperations = operationInfos.filter((info) => info.projectAccess !== null)
 const caller = await server.person()
 
@@ -37,11 +38,11 @@ for (const info of projectOperations) {
           )
           continue
         }
-        const before = await dump()
+        const before = await changes()
         const reply = await send(request)
         t.equal(reply.status, 403, `${rank} is rejected: ${reply.text.slice(0, 200)}`)
         t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'role' } } }, rank)
-        t.same(await dump(), before, `${rank} changes nothing`)
+        t.same(await changes(), before, `${rank} changes nothing`)
       }
     },
   )
@@ -68,7 +69,7 @@ t.test(
         requests.push([request, status])
       }
     }
-    const before = await dump()
+    const before = await changes()
     for (const [request, status] of requests) {
       const reply = await send(request)
       t.equal(
@@ -83,7 +84,7 @@ t.test(
           request.id,
         )
     }
-    t.same(await dump(), before, 'nothing changes')
+    t.same(await changes(), before, 'nothing changes')
   },
 )
 
@@ -133,7 +134,7 @@ for (const { id, path } of withOptionalProject) {
     const request = await requestFor(server, id, { withoutProject: true })
     const otherProject = await createProject({ server, caller: request.caller, role: 'owner' })
     const { secret } = await createApiKey(server, request.caller.id, { projectIds: [otherProject] })
-    const before = await dump()
+    const before = await changes()
     t.match(
       await send(request, { key: secret }),
       { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } } },
@@ -148,7 +149,7 @@ for (const { id, path } of withOptionalProject) {
         )
       }
     }
-    t.same(await dump(), before, 'nothing changes')
+    t.same(await changes(), before, 'nothing changes')
     t.equal((await send(request)).status, successStatus(id), 'the owner is allowed')
   })
 }
@@ -159,13 +160,13 @@ t.test('a key that is limited to projects cannot access any other project', asyn
   t.equal((await send(allowed, { key: secret })).status, 200)
   const requests: OperationRequest[] = []
   for (const { id } of projectOperations) requests.push(await requestFor(server, id, { caller }))
-  const before = await dump()
+  const before = await changes()
   for (const request of requests) {
     const reply = await send(request, { key: secret })
     t.equal(reply.status, 403, request.id)
     t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } }, request.id)
   }
-  t.same(await dump(), before, 'nothing changes')
+  t.same(await changes(), before, 'nothing changes')
   const { body } = await send({ ...(await requestFor(server, 'listProjects', { caller })) }, { key: secret })
   t.same(
     body.data.map(({ id }: { id: string }) => id),

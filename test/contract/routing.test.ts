@@ -2,17 +2,17 @@
 import t from 'tap'
 import { requestFor, operationInfos, pathOf, send } from '../support/operation-fixtures.ts'
 import { sendRaw } from '../support/raw-http.ts'
-import { createDump } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 const paths = new Map<string, Set<string>>()
 for (const { path, method } of operationInfos) paths.set(path, (paths.get(path) ?? new Set()).add(method))
 const generatedId = /^req_[0-9a-f]{32}$/
 
 t.test('a method that a path does not declare is answered with 405 and the declared methods', async (t) => {
-  const before = await dump()
+  const before = await changes()
   for (const [path, methods] of paths) {
     const allowed = new Set([...methods, ...(methods.has('GET') ? ['HEAD'] : [])])
     const real = path.replace(/\{\w+\}/g, 'prj_01jd6y8m5qe8btc4y5w1r0n3fz')
@@ -43,7 +43,7 @@ t.test('a method that a path does not declare is answered with 405 and the decla
       )
     }
   }
-  t.same(await dump(), before, 'nothing is written to the database')
+  t.same(await changes(), before, 'nothing is written to the database')
 })
 
 t.test('an unknown path is answered with 404, for every method and with or without a key', async (t) => {

@@ -4,17 +4,12 @@ import t, { type Test } from 'tap'
 import { secured, send, requestFor, operationInfos, toUnknownId } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import { insertedCheckout, insertedOrder, insertedSubscription } from '../support/db-fixtures-payments.ts'
-import {
-  createDump,
-  createFile,
-  createKnowledgeBase,
-  createProject,
-  createSession,
-} from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createFile, createKnowledgeBase, createProject, createSession } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 // Left out: operations for admins, and the product catalog, which all users share.
 const withIds = secured.filter(
   (info) => info.path.includes('{') && !info.scopes!.includes('admin') && info.tag !== 'payments-catalogue',
@@ -22,7 +17,7 @@ const withIds = secured.filter(
 const otherTenant = await server.person({ name: 'A stranger by name' })
 
 async function assertAnswer(t: Test, request: OperationRequest, status: number, what: string): Promise<void> {
-  const before = await dump()
+  const before = await changes()
   const reply = await send(request)
   t.equal(reply.status, status, `${request.id} ${what}: ${reply.text.slice(0, 200)}`)
   t.notMatch(
@@ -30,7 +25,7 @@ async function assertAnswer(t: Test, request: OperationRequest, status: number, 
     /Theirs|@example\.com|A stranger by name/,
     `${request.id} ${what} shows no data of the other tenant`,
   )
-  t.same(await dump(), before, `${request.id} ${what} changes nothing`)
+  t.same(await changes(), before, `${request.id} ${what} changes nothing`)
 }
 
 for (const { id, projectAccess } of withIds) {

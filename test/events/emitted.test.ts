@@ -23,12 +23,13 @@ import {
 } from '../support/operation-fixtures.ts'
 import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
 import { catalogFor, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
-import { createDump, createApiKey, createMember, createProject, createUser } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/changes.ts'
+import { createApiKey, createMember, createProject, createUser } from '../support/db-fixtures.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database
-const dump = await createDump(t, server)
+const changes = await recordChanges(t, server)
 
 const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateProfile: 'profile.updated',
@@ -358,10 +359,10 @@ for (const info of writes) {
     }
 
     if (!idempotent) return
-    const after = await dump()
+    const after = await changes()
     const again = await send(ask, { headers: { 'x-request-id': `writes ${id} again`, ...keyed } })
     t.equal(again.headers.get('idempotent-replayed'), 'true')
-    t.same(await dump(), after, 'a repeated request adds no event, delivery or job')
+    t.same(await changes(), after, 'a repeated request adds no event, delivery or job')
   })
 
   t.test(`${id} emits no event when it is rejected`, async (t) => {
@@ -389,18 +390,18 @@ for (const info of writes) {
       .map(Number)
       .filter((status) => status >= 400 && status !== 408))
       refusals.push([status, await requestFor(server, id, { forStatus: status }), {}])
-    const before = await dump()
+    const before = await changes()
     for (const [status, refused, init] of refusals) t.equal((await send(refused, init)).status, status)
-    t.same(await dump(), before, 'and adds no delivery or job')
+    t.same(await changes(), before, 'and adds no delivery or job')
   })
 }
 
 t.test('a read emits no event', async (t) => {
   for (const id of questions) {
     const ask = await requestFor(server, id)
-    const before = await dump()
+    const before = await changes()
     t.equal((await send(ask)).status, successStatus(id), id)
-    t.same(await dump(), before, id)
+    t.same(await changes(), before, id)
   }
 })
 
@@ -409,9 +410,9 @@ for (const { what, make, types } of severalThings) {
     const caller = await server.person()
     await listen(caller)
     const undo = { ...(await make(caller)), server: await undoingServer(), caller }
-    const before = await dump()
+    const before = await changes()
     t.equal((await send(undo)).status, 500)
-    t.same(await dump(), before, 'a rolled back write emits no event')
+    t.same(await changes(), before, 'a rolled back write emits no event')
     const ask = { ...(await make(caller)), server, caller }
     const position = await lastPosition()
     const headers: Record<string, string> = {
@@ -434,11 +435,11 @@ for (const { what, make, types } of severalThings) {
       types.length,
       "the customer's endpoint receives each",
     )
-    const after = await dump()
+    const after = await changes()
     await send(ask, { headers })
     t.equal((await writtenSince(position)).length, types.length, 'a repeated request emits no event')
     // A declined card can be tried again.
-    if (types.length > 0) t.same(await dump(), after, 'and has no effect')
+    if (types.length > 0) t.same(await changes(), after, 'and has no effect')
   })
 }
 
@@ -492,11 +493,11 @@ t.test('a request that changes nothing emits no event', async (t) => {
   t.equal((await send(member)).status, 200)
   const key = await requestFor(server, 'revokeApiKey')
   t.equal((await send(key)).status, 204)
-  const before = await dump()
+  const before = await changes()
   t.equal((await send(member)).status, 200, 'the same role')
   t.equal((await send({ ...member, body: {} })).status, 200, 'no role')
   t.equal((await send(key)).status, 204, 'a revoked key')
-  t.same(await dump(), before)
+  t.same(await changes(), before)
 })
 
 /** The types of the events that a request had inserted before its rollback. */
@@ -532,7 +533,7 @@ t.test('a write that fails after its event rolls back both', async (t) => {
     const ask = { ...(await requestFor(server, id)), server: failing }
     if (ask.caller !== server.admin) await listen(ask.caller)
     for (const headers of idempotent ? [{}, { 'idempotency-key': 'undone' }] : [{}]) {
-      const before = await dump()
+      const before = await changes()
       const reply = await send(ask, { headers: headers as Record<string, string> })
       t.equal(reply.status, 500, id)
       t.same(
@@ -541,7 +542,7 @@ t.test('a write that fails after its event rolls back both', async (t) => {
         `${id}: the event existed in the transaction`,
       )
       t.same(
-        await dump(),
+        await changes(),
         before,
         `${id} ${JSON.stringify(headers)}: no event, no delivery, no job and no effect`,
       )
@@ -570,9 +571,9 @@ t.test(
       ({ idempotent, handlesIdempotency }) => idempotent && handlesIdempotency !== true,
     )) {
       const ask = { ...(await requestFor(server, id)), server: bending }
-      const before = await dump()
+      const before = await changes()
       t.equal((await send(ask, { headers: { 'idempotency-key': 'bent' } })).status, 500, id)
-      t.same(await dump(), before, id)
+      t.same(await changes(), before, id)
     }
   },
 )

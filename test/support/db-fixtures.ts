@@ -1,9 +1,7 @@
 // Creates database rows for tests with the functions of the services.
 import { hash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
-import pg from 'pg'
 import sharp from 'sharp'
-import type { Test } from 'tap'
 import { replaceChunks } from '../../services/ai/knowledge/chunk-index.ts'
 import { insertKnowledgeBase } from '../../services/ai/knowledge/knowledge-bases.ts'
 import { insertSession, type NewSession } from '../../services/ai/chat/sessions.ts'
@@ -444,42 +442,4 @@ export async function createMessage(
     data: { messageCount: { increment: 1 }, lastMessageAt: createdAt },
   })
   return id
-}
-
-/**
- * Returns a function that hashes the content of every table, to compare before and after a request. Columns
- * that are written in the background are left out (`last_used_at`, `download_count`), and events get their
- * numbers first.
- */
-export async function createDump(
-  t: Pick<Test, 'teardown'>,
-  { databaseUrl }: TestServer,
-): Promise<() => Promise<Record<string, unknown>>> {
-  const client = new pg.Client({ connectionString: databaseUrl })
-  client.on('error', () => {})
-  await client.connect()
-  t.teardown(() => client.end())
-  const { rows } = await client.query<{ table: string; ignored: string | null }>(`
-    SELECT n.nspname || '.' || c.relname AS table,
-      min(a.attname) FILTER (WHERE a.attname IN ('last_used_at', 'download_count')) AS ignored
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relkind IN ('r', 'p')
-      AND (n.nspname = 'public' AND c.relname <> '_prisma_migrations'
-        OR n.nspname = 'pgboss' AND c.relname = 'job')
-    GROUP BY 1 ORDER BY 1`)
-  const queries = rows.map(({ table, ignored }) => {
-    const row = ignored === null ? 'r::text' : `(to_jsonb(r) - '${ignored}')::text`
-    // No table has two equal rows, so the XOR of the hashes never cancels a row out.
-    const content = `bit_xor(hashtextextended(${row}, 0))::text AS content`
-    const name = table.replace('public.', '')
-    return `SELECT '${name}' AS name, count(*)::int AS rows, ${content} FROM ${table} r`
-  })
-  return async () => {
-    await client.query('SELECT number_events(1000000)')
-    return Object.fromEntries(
-      (await client.query({ name: 'dump', text: queries.join(' UNION ALL ') })).rows.map(
-        ({ name, ...rest }) => [name, rest],
-      ),
-    )
-  }
 }

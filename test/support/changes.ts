@@ -1,0 +1,69 @@
+// Counts the rows that are inserted, updated and deleted, to show that a request changes nothing.
+import pg from 'pg'
+import type { Test } from 'tap'
+import type { TestServer } from './server.ts'
+
+/** The number of changed rows of each table so far. */
+export type Changes = Record<string, number>
+
+/** A change of these columns alone is not counted. */
+const ignoredColumns = [
+  // Written in the background, some time after the request that caused it.
+  ...['last_used_at', 'download_count', 'sequence', 'last_sequence'],
+  // The lease of a resumable upload, which a rejected request takes and gives back.
+  ...['holder', 'held_until', 'lease_requested_at', 'temp_name'],
+]
+
+/**
+ * Begins to record changes in the server's database by triggers. @returns a function that counts the changes
+ * since then; those of a transaction that was rolled back do not count.
+ */
+export async function recordChanges(
+  t: Pick<Test, 'teardown'>,
+  { databaseUrl }: TestServer,
+): Promise<() => Promise<Changes>> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  client.on('error', () => {})
+  await client.connect()
+  t.teardown(() => client.end())
+  await client.query(`
+    CREATE SCHEMA test;
+    CREATE TABLE test.changes (name text NOT NULL);
+    CREATE FUNCTION test.record_change() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO test.changes VALUES (TG_TABLE_NAME);
+        RETURN NULL;
+      END
+    $$`)
+  const { rows } = await client.query<{ name: string; ignored: string[] }>(
+    `SELECT c.oid::regclass::text AS name,
+      coalesce(array_agg(a.attname::text) FILTER (WHERE a.attname = ANY ($1)), '{}') AS ignored
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+      AND (n.nspname = 'public' OR n.nspname = 'pgboss' AND c.relname = 'job')
+    GROUP BY c.oid`,
+    [ignoredColumns],
+  )
+  await client.query(rows.map(triggersOn).join(';'))
+  return async () =>
+    Object.fromEntries(
+      (
+        await client.query({
+          name: 'changes',
+          text: 'SELECT name, count(*)::int AS count FROM test.changes GROUP BY name ORDER BY name',
+        })
+      ).rows.map(({ name, count }) => [name, count]),
+    )
+}
+
+function triggersOn({ name, ignored }: { name: string; ignored: string[] }): string {
+  const columns = `'{${ignored.join()}}'::text[]`
+  const row = (which: 'OLD' | 'NEW'): string =>
+    ignored.length === 0 ? `${which}.*` : `(to_jsonb(${which}) - ${columns})`
+  const record = 'EXECUTE FUNCTION test.record_change()'
+  return `
+    CREATE TRIGGER test_rows AFTER INSERT OR DELETE ON ${name} FOR EACH ROW ${record};
+    CREATE TRIGGER test_updates AFTER UPDATE ON ${name} FOR EACH ROW
+      WHEN (${row('OLD')} IS DISTINCT FROM ${row('NEW')}) ${record};
+    CREATE TRIGGER test_truncate AFTER TRUNCATE ON ${name} FOR EACH STATEMENT ${record}`
+}
