@@ -1,24 +1,13 @@
 // extractive-1 over the API: the knowledge bases it searches by default, documents that are not processed
 // yet, max_tokens and stop, and quotes from tables and JSON.
-import t, { type Test } from 'tap'
-import { startBackgroundWorkers } from '../../services/background.ts'
+import t from 'tap'
+import { startDocumentWorker } from '../support/document-worker.ts'
 import { openStream } from '../support/event-stream.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
+import { startServer, type Person } from '../support/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const env = { RATE_LIMIT_AI: '1000000' }
-
-async function startWorker(t: Pick<Test, 'teardown'>, { services }: TestServer): Promise<void> {
-  const worker = await startBackgroundWorkers(services, {
-    runJobs: true,
-    onError: (error) => {
-      throw error
-    },
-    interval: 50,
-  })
-  t.teardown(() => worker.stop())
-}
 
 async function addBase(
   { client }: Person,
@@ -64,7 +53,7 @@ t.test('an answer without a match says how many documents are not processed yet'
     /still being processed/,
     'documents of others do not count',
   )
-  await startWorker(t, server)
+  startDocumentWorker(t, server)
   await waitUntilReady(ada, base, 2)
   t.match(contentOf(await ask('When does the vault open?')), /“The vault opens at nine\.” \[1\]/)
   t.match(
@@ -86,7 +75,7 @@ t.test('an answer without a match says how many documents are not processed yet'
 t.test('which knowledge bases a chat searches', async (t) => {
   const modelServer = await startModelServer(t, { embeddings: null })
   const server = await startServer(t, { env: { ...env, AI_UPSTREAMS: modelServer.setting } })
-  await startWorker(t, server)
+  startDocumentWorker(t, server)
   const ada = await server.person()
   const { client } = ada
   const projects = [
@@ -143,9 +132,10 @@ t.test('which knowledge bases a chat searches', async (t) => {
   t.notMatch(JSON.stringify(modelServer.requests.at(-1)!.body), 'vault of')
 })
 
+const server = await startServer(t, { env })
+startDocumentWorker(t, server)
+
 t.test('an answer ends at max_tokens or at a stop sequence', async (t) => {
-  const server = await startServer(t, { env })
-  await startWorker(t, server)
   const ada = await server.person()
   const base = await addBase(ada, { 'a.md': 'The red vault holds gold.\n\nThe blue vault holds tin.' })
   await waitUntilReady(ada, base)
@@ -207,8 +197,6 @@ t.test('an answer ends at max_tokens or at a stop sequence', async (t) => {
 })
 
 t.test('a row of a table and an entry of JSON are quoted', async (t) => {
-  const server = await startServer(t, { env })
-  await startWorker(t, server)
   const ada = await server.person()
   const people = Array.from(
     { length: 120 },

@@ -1,25 +1,16 @@
 // Two tenants with similar documents: answers, searches, citations and histories of one never contain words
 // of the other. A member who is removed from a project gets nothing of the project from the next answer on.
-import t, { type Test } from 'tap'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
+import t from 'tap'
+import { startServer, type Person } from '../support/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
-import { startBackgroundWorkers } from '../../services/background.ts'
+import { startDocumentWorker } from '../support/document-worker.ts'
 import { waitUntil } from '../support/wait.ts'
 import { runRetention } from '../support/retention.ts'
 import { chatRetentionTasks, staleAnswerTasks } from '../../services/ai/chat/retention.ts'
 
-async function open(t: Test, env: Record<string, string> = {}): Promise<TestServer> {
-  const server = await startServer(t, { env: { RATE_LIMIT_AI: '1000000', ...env } })
-  const work = await startBackgroundWorkers(server.services, {
-    runJobs: true,
-    onError: (error) => {
-      throw error
-    },
-    interval: 100,
-  })
-  t.teardown(() => work.stop())
-  return server
-}
+const env = { RATE_LIMIT_AI: '1000000' }
+const server = await startServer(t, { env })
+startDocumentWorker(t, server)
 
 /** Creates a knowledge base with one document that names the place of the treasure. */
 async function addTreasure({ client }: Person, place: string, projectId?: string): Promise<string> {
@@ -43,7 +34,6 @@ async function addTreasure({ client }: Person, place: string, projectId?: string
 const question = 'Where does the golden treasure of the harbour lie?'
 
 t.test('two tenants never see words of each other', async (t) => {
-  const server = await open(t)
   const [ada, bob] = [await server.person(), await server.person()]
   const [hers, his] = [await addTreasure(ada, 'amber lighthouse'), await addTreasure(bob, 'broken bridge')]
   for (const [person, mine, own, other] of [
@@ -82,7 +72,8 @@ t.test('a member who is removed during a session gets nothing more of the projec
         : 'I do not know.',
     }),
   })
-  const server = await open(t, { AI_UPSTREAMS: modelServer.setting })
+  const server = await startServer(t, { env: { ...env, AI_UPSTREAMS: modelServer.setting } })
+  startDocumentWorker(t, server)
   const [owner, member] = [await server.person(), await server.person()]
   const {
     body: { id: project },
@@ -149,7 +140,6 @@ t.test('a member who is removed during a session gets nothing more of the projec
 })
 
 t.test('a session of a project uses only knowledge bases of that project', async (t) => {
-  const server = await open(t)
   const owner = await server.person()
   const {
     body: { id: project },
@@ -172,7 +162,6 @@ t.test('a session of a project uses only knowledge bases of that project', async
 })
 
 t.test('citations become stale when their document changes or is deleted', async (t) => {
-  const server = await open(t)
   const { client } = await server.person()
   const { body: base } = await client.post('/ai/knowledge', { name: 'Treasures' })
   const { body: document } = await client.post(`/ai/knowledge/${base.id}/documents`, {
