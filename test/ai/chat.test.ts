@@ -4,7 +4,7 @@ import t from 'tap'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
-import type { Fault } from '../../scripts/bench/model-server/script.ts'
+import type { Fault, RecordedRequest } from '../../scripts/bench/model-server/script.ts'
 import { waitUntil } from '../support/wait.ts'
 
 t.test('a chat creates a session, and the next chat continues it', async (t) => {
@@ -267,37 +267,47 @@ t.test('every fault of the model ends the answer, and the session continues', as
     [{ kind: 'error', after: 2 }, 503, 'some'],
     [{ kind: 'drip', bytesPerSecond: 1 }, 503, null],
   ]
-  const { body: session } = await client.post('/ai/sessions', { title: 'Faults' })
-  for (const [fault, status, some] of faults) {
-    const name = JSON.stringify(fault)
-    modelServer.script = { answer: 'One two three four five', fault }
-    const plain = await client.post('/ai/chat', { message: `Plain ${name}`, session_id: session.id })
-    t.equal(plain.status, status, name)
-    const opened = await streamChat(fixture, fixture.person, {
-      message: `Streamed ${name}`,
-      session_id: session.id,
-    })
-    if (some === null) t.equal(opened.status, status, `${name}: an error status before the first event`)
-    else {
-      const events = await collect(opened)
-      t.equal(events.at(-1)!.event, 'error', `${name}: an error event after it`)
-      t.match(textOf(events), /^One/)
-    }
-    await waitUntilIdle(fixture)
-    modelServer.script = { answer: 'Well.' }
-    const after = await client.post('/ai/chat', { message: 'Are you well?', session_id: session.id })
+  // The last message of a request selects the fault, so that all faults can run at once.
+  const faultOf = (asked: RecordedRequest): Fault | undefined =>
+    faults.find(([fault]) => asked.body.messages.at(-1).content.endsWith(JSON.stringify(fault)))?.[0]
+  modelServer.script = (asked) => {
+    const fault = faultOf(asked)
+    return fault === undefined ? { answer: 'Well.' } : { answer: 'One two three four five', fault }
+  }
+  const sessions = await Promise.all(
+    faults.map(async ([fault, status, some]) => {
+      const name = JSON.stringify(fault)
+      const { body: session } = await client.post('/ai/sessions', { title: name })
+      const plain = await client.post('/ai/chat', { message: `Plain ${name}`, session_id: session.id })
+      t.equal(plain.status, status, name)
+      const opened = await streamChat(fixture, fixture.person, {
+        message: `Streamed ${name}`,
+        session_id: session.id,
+      })
+      if (some === null) t.equal(opened.status, status, `${name}: an error status before the first event`)
+      else {
+        const events = await collect(opened)
+        t.equal(events.at(-1)!.event, 'error', `${name}: an error event after it`)
+        t.match(textOf(events), /^One/)
+      }
+      return { id: session.id, name }
+    }),
+  )
+  await waitUntilIdle(fixture)
+  for (const { id, name } of sessions) {
+    const after = await client.post('/ai/chat', { message: 'Are you well?', session_id: id })
     t.equal(after.body.message?.content, 'Well.', `${name}: the session continues`)
     const sent = modelServer.requests.at(-1)!.body.messages.map(({ content }: any) => content)
     t.notOk(
       sent.some((content: string) => content.includes(name)),
       `${name}: a question without an answer is not in the history`,
     )
+    const {
+      body: { data },
+    } = await client.get(`/ai/sessions/${id}/messages?limit=100`)
+    t.equal(data.filter(({ status }: any) => status === 'failed').length, 2, `${name}: two answers failed`)
+    t.notOk(data.some(({ status }: any) => status === 'in_progress'))
   }
-  const {
-    body: { data },
-  } = await client.get(`/ai/sessions/${session.id}/messages?limit=100`)
-  t.equal(data.filter(({ status }: any) => status === 'failed').length, 2 * faults.length)
-  t.notOk(data.some(({ status }: any) => status === 'in_progress'))
   t.notOk(
     fixture.server.logs.some((line) => line.includes('Plain {')),
     'the log contains no prompt',

@@ -18,6 +18,8 @@ const fixture = await startChatFixture(t, {
     { id: 'small', context_window: 8000, max_output_tokens: 1000, input_price: 2, output_price: 4 },
     { id: 'large', max_output_tokens: 1_000_000 },
   ],
+  // A stream whose model says nothing opens after this many seconds.
+  env: { STREAM_PING: '1' },
 })
 const { server, person, modelServer } = fixture
 const { database, principals, generations } = server.services
