@@ -1,16 +1,22 @@
-// `npm run faults`: runs the fault-injection tests in their long form, which takes minutes.
+// `npm run faults`: runs the tests that have a long form in that form, which takes minutes. Names choose
+// some: `npm run faults -- constraints payments`.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-const folder = join(import.meta.dirname, '../../test/faults')
-process.env.FAULTS = 'long'
-// Longer than the time limit of a file in `npm test`.
-process.argv.splice(
-  2,
-  Infinity,
-  '--timeout=2400',
-  ...readdirSync(folder)
+const root = join(import.meta.dirname, '../..')
+const named = process.argv.slice(2)
+const files = [
+  ...readdirSync(join(root, 'test/faults'))
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `test/faults/${name}`),
-)
+  'test/payments/model.test.ts',
+]
+const chosen = named.flatMap((name) => files.filter((file) => file.endsWith(`/${name}.test.ts`)))
+if (chosen.length < named.length) {
+  console.error(`Long forms: ${files.map((file) => /([^/]+)\.test\.ts$/.exec(file)![1]).join(', ')}`)
+  process.exit(1)
+}
+process.env.FAULTS = 'long'
+// Longer than the time limit of a file in `npm test`.
+process.argv.splice(2, Infinity, '--timeout=2400', ...(named.length > 0 ? chosen : files))
 await import('../test/main.ts')

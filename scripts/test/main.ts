@@ -15,7 +15,7 @@ import { longestFirst, printTimes, saveTimes } from './times.ts'
 const usage = `Usage: npm test -- [options] [file or folder ...]
   --times            prints the time and CPU of each file, slowest first
   --jobs=N           files at a time (default: one more than there are cores)
-  --timeout=SECONDS  time limit of one file (default: 300)`
+  --timeout=SECONDS  time limit of one file (default: 600)`
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const ci = /^(1|true)$/i.test(process.env['CI'] ?? '')
@@ -54,7 +54,7 @@ async function runTests(args: string[]): Promise<string | null> {
     options: { times: { type: 'boolean' }, jobs: { type: 'string' }, timeout: { type: 'string' } },
   })
   const jobs = Number(options.jobs ?? availableParallelism() + 1)
-  const seconds = Number(options.timeout ?? 300)
+  const seconds = Number(options.timeout ?? 600)
   if (!(jobs >= 1) || !(seconds >= 1)) return usage
   const missing = positionals.find((path) => !existsSync(join(root, path)))
   if (missing !== undefined) return `Test file not found: ${missing}.`

@@ -6,10 +6,15 @@ import type { FileResult } from './pool.ts'
 /** Milliseconds by the clock of each file's last run. */
 type Times = Record<string, number>
 
-/** The files with the longest first, so that no core is idle at the end. New files come first. */
+/** The folders with the longest files: what runs first when there are no times yet. */
+const slowFolders = /^test\/(faults|scripts|infra|storage|docs)\//
+
+/** The files with the longest first, so that no core is idle at the end. */
 export function longestFirst(root: string, files: string[]): string[] {
   const times = readTimes(root)
-  return files.toSorted((a, b) => (times[b] ?? Infinity) - (times[a] ?? Infinity) || a.localeCompare(b))
+  const timeOf = (file: string): number =>
+    times[file] ?? (slowFolders.test(file) ? Infinity : Number.MAX_VALUE)
+  return files.toSorted((a, b) => (timeOf(a) === timeOf(b) ? a.localeCompare(b) : timeOf(b) - timeOf(a)))
 }
 
 export function saveTimes(root: string, results: FileResult[]): void {
