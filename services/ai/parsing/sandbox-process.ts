@@ -4,10 +4,12 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ParsingError, type ParsingErrorCode } from './errors.ts'
-import { startedByte } from './wire-format.ts'
+import { sandboxModules } from './sandbox-modules.ts'
+import { isWholeAnswer, startedByte } from './wire-format.ts'
 
 export interface ProcessLimits {
   /** Wall-clock time. */
@@ -19,7 +21,7 @@ export interface ProcessLimits {
 }
 
 const here = dirname(fileURLToPath(import.meta.url))
-const program = join(here, 'sandbox-child.ts')
+const program = join(here, 'sandbox-main.mjs')
 const memoryPollMs = 50
 const maxStderr = 4096
 const shell = '/bin/sh'
@@ -39,8 +41,11 @@ export async function runParser(
   limits: ProcessLimits,
   signal?: AbortSignal,
 ): Promise<Buffer> {
+  const modules = await sandboxModules()
   signal?.throwIfAborted()
-  const parser = new ParserProcess(spawnParser(document, args, limits), limits)
+  const child = spawnParser(document, args, limits)
+  const parser = new ParserProcess(child, limits)
+  sendModules(child, modules)
   const abort = (): void => parser.kill(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   try {
@@ -78,9 +83,16 @@ function spawnParser(document: number, options: string[], limits: ProcessLimits)
   return spawn(command, args, {
     cwd: here,
     env: SystemRoot === undefined ? {} : { SystemRoot },
-    stdio: [document, 'ignore', 'pipe', 'pipe'],
+    stdio: [document, 'ignore', 'pipe', 'pipe', 'pipe'],
     windowsHide: true,
   })
+}
+
+/** Closes the descriptor after that: the process cannot send anything back. */
+function sendModules(child: ChildProcess, modules: string): void {
+  const input = child.stdio[4] as Socket
+  input.on('error', () => {})
+  input.end(modules, () => input.destroy())
 }
 
 /** The modules of this folder, the npm packages and package.json. None of them is secret. */
@@ -97,6 +109,7 @@ class ParserProcess {
   #child: ChildProcess
   #parts: Buffer[] = []
   #length = 0
+  #isComplete = false
   #stderr = ''
   #killReason: unknown
   #answerBytes: number
@@ -109,6 +122,12 @@ class ParserProcess {
     const output = child.stdio[3] as NodeJS.ReadableStream
     output.on('data', (part: Buffer) => this.#receive(part))
     output.on('error', () => {})
+    output.on('end', () => {
+      const answer = Buffer.concat(this.#parts)
+      this.#isComplete = answer[0] === startedByte && isWholeAnswer(answer.subarray(1))
+      // The exit is not awaited: on a busy machine, one process in some hundred hung in it, joining a thread.
+      if (this.#isComplete) child.kill('SIGKILL')
+    })
     child.stderr!.on('data', (part: Buffer) => {
       this.#stderr = (this.#stderr + part.toString('latin1')).slice(-maxStderr)
     })
@@ -156,6 +175,7 @@ class ParserProcess {
 
   /** Why the process ended without a complete answer, or null. */
   #failure(code: number | null, signal: NodeJS.Signals | null): unknown {
+    if (this.#isComplete) return null
     const hasStarted = this.#parts[0]?.[0] === startedByte
     if (hasStarted && code === 0) return null
     if (!hasStarted && code !== null && !/heap|memory/i.test(this.#stderr))

@@ -88,10 +88,14 @@ export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
   }
 }
 
+/** Whether the bytes have the lengths that they start with. */
+export function isWholeAnswer(bytes: Buffer): boolean {
+  return bytes.length >= 8 && bytes.length === 8 + bytes.readUInt32LE(0) + bytes.readUInt32LE(4)
+}
+
 function decodeParts(bytes: Buffer): { facts: any; text: string } {
-  if (bytes.length < 8) throw new ParsingError('damaged')
+  if (!isWholeAnswer(bytes)) throw new ParsingError('damaged')
   const textStart = 8 + bytes.readUInt32LE(0)
-  if (bytes.length !== textStart + bytes.readUInt32LE(4)) throw new ParsingError('damaged')
   try {
     const facts: unknown = JSON.parse(bytes.toString('utf8', 8, textStart))
     if (typeof facts === 'object' && facts !== null) return { facts, text: bytes.toString('utf8', textStart) }
