@@ -351,15 +351,20 @@ t.test('a prompt fits into the context window of the model', async (t) => {
 })
 
 t.test('a session answers one message at a time', async (t) => {
-  const fixture = await startChatFixture(t, { script: { answer: 'One at a time', piecesPerSecond: 5 } })
+  const others = Promise.withResolvers<void>()
+  const fixture = await startChatFixture(t, { script: { answer: 'One at a time', when: others.promise } })
   const {
     person: { client },
   } = fixture
   const { body: session } = await client.post('/ai/sessions', { title: 'Race' })
+  // The model answers once all other requests are answered.
+  let answered = 0
   const replies = await Promise.all(
-    Array.from({ length: 20 }, (_, i) =>
-      client.post('/ai/chat', { message: `I am ${i}`, session_id: session.id }),
-    ),
+    Array.from({ length: 20 }, async (_, i) => {
+      const reply = await client.post('/ai/chat', { message: `I am ${i}`, session_id: session.id })
+      if (++answered === 19) others.resolve()
+      return reply
+    }),
   )
   t.equal(replies.filter(({ status }) => status === 200).length, 1)
   t.ok(
