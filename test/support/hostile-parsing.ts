@@ -82,7 +82,7 @@ export function parserProcesses(parent = process.pid): number[] {
     .filter((id) => {
       try {
         return (
-          readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('parsing/sandbox-main.mjs') &&
+          readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('parsing/sandbox-child.ts') &&
           readFileSync(`/proc/${id}/status`, 'utf8').includes(`\nPPid:\t${parent}\n`)
         )
       } catch {

@@ -4,11 +4,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import type { Socket } from 'node:net'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ParsingError, type ParsingErrorCode } from './errors.ts'
-import { sandboxModules } from './sandbox-modules.ts'
 import { isWholeAnswer, startedByte } from './wire-format.ts'
 
 export interface ProcessLimits {
@@ -21,7 +19,7 @@ export interface ProcessLimits {
 }
 
 const here = dirname(fileURLToPath(import.meta.url))
-const program = join(here, 'sandbox-main.mjs')
+const program = join(here, 'sandbox-child.ts')
 const memoryPollMs = 50
 const maxStderr = 4096
 const shell = '/bin/sh'
@@ -41,11 +39,8 @@ export async function runParser(
   limits: ProcessLimits,
   signal?: AbortSignal,
 ): Promise<Buffer> {
-  const modules = await sandboxModules()
   signal?.throwIfAborted()
-  const child = spawnParser(document, args, limits)
-  const parser = new ParserProcess(child, limits)
-  sendModules(child, modules)
+  const parser = new ParserProcess(spawnParser(document, args, limits), limits)
   const abort = (): void => parser.kill(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   try {
@@ -83,16 +78,9 @@ function spawnParser(document: number, options: string[], limits: ProcessLimits)
   return spawn(command, args, {
     cwd: here,
     env: SystemRoot === undefined ? {} : { SystemRoot },
-    stdio: [document, 'ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: [document, 'ignore', 'pipe', 'pipe'],
     windowsHide: true,
   })
-}
-
-/** Closes the descriptor after that: the process cannot send anything back. */
-function sendModules(child: ChildProcess, modules: string): void {
-  const input = child.stdio[4] as Socket
-  input.on('error', () => {})
-  input.end(modules, () => input.destroy())
 }
 
 /** The modules of this folder, the npm packages and package.json. None of them is secret. */
