@@ -1,5 +1,5 @@
 // Malicious and badly damaged documents, and the outcomes that parsing each may have. A document is only as
-// large as its attack needs: quadratic time would still take minutes, or the output exceed its limit.
+// large as its attack needs: for most, quadratic time would take minutes, or the output exceed its limit.
 import { deflateRawSync, deflateSync } from 'node:zlib'
 import type { ParseResult, ParsingErrorCode } from '../../services/ai/parsing/parse.ts'
 import {
