@@ -1,5 +1,5 @@
-// The test of the file that a worker is running. `file-test.ts` exports it to that file in place of tap's root
-// test.
+// The test of the file that a worker is running. `file-test.ts` exports it to that file in place of tap's
+// root test.
 import type { Test } from 'tap'
 
 let current: Test | undefined

@@ -1,4 +1,5 @@
-// The time and CPU of each test file: printed by `npm test -- --times`, and kept for the order of the next run.
+// The time and CPU of each test file: printed by `npm test -- --times`, and kept for the order of the next
+// run.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FileResult } from './pool.ts'

@@ -6,13 +6,12 @@ import type { TestServer } from './server.ts'
 /** The number of changed rows of each table so far. */
 export type Changes = Record<string, number>
 
+/** Columns that are written in the background, some time after the request that caused it. */
+const backgroundColumns = ['last_used_at', 'download_count', 'sequence', 'last_sequence']
+/** The lease of a resumable upload, which a rejected request takes and gives back. */
+const leaseColumns = ['holder', 'held_until', 'lease_requested_at', 'temp_name']
 /** A change of these columns alone is not counted. */
-const ignoredColumns = [
-  // Written in the background, some time after the request that caused it.
-  ...['last_used_at', 'download_count', 'sequence', 'last_sequence'],
-  // The lease of a resumable upload, which a rejected request takes and gives back.
-  ...['holder', 'held_until', 'lease_requested_at', 'temp_name'],
-]
+const ignoredColumns = [...backgroundColumns, ...leaseColumns]
 
 /**
  * Begins to record changes in the server's database by triggers. @returns a function that counts the changes
