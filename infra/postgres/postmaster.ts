@@ -65,6 +65,8 @@ const SETTINGS = {
 }
 
 const THROWAWAY_SETTINGS = {
+  // For the servers of all tests that run at a time.
+  max_connections: '300',
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
