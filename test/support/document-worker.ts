@@ -6,8 +6,7 @@ import { extname } from 'node:path'
 import type { Test } from 'tap'
 import type { DocumentParser } from '../../services/ai/knowledge/index-document.ts'
 import { createDocumentWorker } from '../../services/ai/knowledge/worker.ts'
-import { detectLanguage } from '../../services/ai/parsing/detect-language.ts'
-import { defaultLimits } from '../../services/ai/parsing/parse.ts'
+import { defaultLimits, toParseResult } from '../../services/ai/parsing/parse.ts'
 import { parseBytes } from '../../services/ai/parsing/parsers.ts'
 import type { TestServer } from './server.ts'
 
@@ -29,17 +28,12 @@ export function startDocumentWorker(t: Pick<Test, 'teardown'>, { services }: Tes
   t.teardown(() => worker.stop())
 }
 
-const parseInProcess: DocumentParser = async ({ path, name, contentType }, chunking) => {
-  const { text, chunks, ...facts } = await parseBytes(await readFile(path), {
-    contentType,
-    extension: extname(name).slice(1).toLowerCase(),
-    outputBytes: defaultLimits.outputBytes,
-    chunking,
-  })
-  return {
-    text,
-    ...facts,
-    language: detectLanguage(text),
-    chunks: chunks.map((chunk) => ({ ...chunk, text: text.slice(chunk.start, chunk.end) })),
-  }
-}
+const parseInProcess: DocumentParser = async ({ path, name, contentType }, chunking) =>
+  await toParseResult(
+    await parseBytes(await readFile(path), {
+      contentType,
+      extension: extname(name).slice(1).toLowerCase(),
+      outputBytes: defaultLimits.outputBytes,
+      chunking,
+    }),
+  )

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { ChunkingOptions, ChunkRange } from './chunker.ts'
 import { ParsingError } from './errors.ts'
-import { decodeAnswer, maxAnswerBytes } from './wire-format.ts'
+import { type ChunkedText, decodeAnswer, maxAnswerBytes } from './wire-format.ts'
 import { runParser } from './sandbox-process.ts'
 
 export { ParsingError, type ParsingErrorCode } from './errors.ts'
@@ -73,17 +73,21 @@ export async function parseDocument(
       { seconds, memoryBytes, answerBytes: maxAnswerBytes(outputBytes) },
       signal,
     )
-    const { text, chunks, ...facts } = decodeAnswer(answer, outputBytes)
-    // Detected here, from a short sample: each parser process would spend 0.2 s of CPU to load the detector.
-    const { detectLanguage } = await import('./detect-language.ts')
-    return {
-      text,
-      ...facts,
-      language: detectLanguage(text),
-      chunks: chunks.map((chunk) => ({ ...chunk, text: text.slice(chunk.start, chunk.end) })),
-    }
+    return await toParseResult(decodeAnswer(answer, outputBytes))
   } finally {
     await file.close()
+  }
+}
+
+/** Adds the language of the text and the text of each chunk. */
+export async function toParseResult({ text, chunks, ...facts }: ChunkedText): Promise<ParseResult> {
+  // Detected here, from a short sample: each parser process would spend 0.2 s of CPU to load the detector.
+  const { detectLanguage } = await import('./detect-language.ts')
+  return {
+    text,
+    ...facts,
+    language: detectLanguage(text),
+    chunks: chunks.map((chunk) => ({ ...chunk, text: text.slice(chunk.start, chunk.end) })),
   }
 }
 
