@@ -38,6 +38,7 @@ export interface PoolOptions {
   report: Report
 }
 
+const defaultClosing = 20_000
 const ownProcess = /^\/\/ own process: \S/m
 
 export class Pool {
@@ -51,7 +52,7 @@ export class Pool {
 
   /** Runs the files in this order. @returns the times of those that ended. */
   async run(files: string[]): Promise<FileResult[]> {
-    const { timeout, closing = 20_000 } = this.#options
+    const { timeout, closing = defaultClosing } = this.#options
     const queue = [...files]
     const results: FileResult[] = []
     const slot = async (): Promise<void> => {
@@ -99,11 +100,10 @@ class Worker {
   #report: Report
   #read: Promise<void>
   #exited: Promise<unknown>
-  #running: string | undefined
   #killed = false
   #closing: number
 
-  constructor({ root, env, report, closing = 20_000 }: PoolOptions) {
+  constructor({ root, env, report, closing = defaultClosing }: PoolOptions) {
     this.#report = report
     this.#closing = closing
     this.#child = spawn(process.execPath, [join(import.meta.dirname, 'worker.ts')], {
@@ -117,7 +117,6 @@ class Worker {
 
   /** @returns null when the process ended before the file did, which counts as a failure. */
   async run(file: FileToRun): Promise<FileResult | null> {
-    this.#running = file.file
     this.#child.send(file)
     const ended = this.#exited.then(() => null)
     const result = await Promise.race([this.#resultOf(file), ended])
@@ -126,7 +125,6 @@ class Worker {
       const { exitCode, signalCode } = this.#child
       this.#report.fail(file.file, `the process ended with ${signalCode ?? `exit code ${exitCode}`}`)
     }
-    this.#running = undefined
     return result
   }
 
@@ -146,7 +144,7 @@ class Worker {
     if (this.#child.connected) this.#child.disconnect()
     const late = setTimeout(() => {
       this.#report.fail(
-        this.#running ?? 'a worker of the tests',
+        'a worker of the tests',
         `the process did not end within ${this.#closing / 1000} s of its last file`,
       )
       this.kill()

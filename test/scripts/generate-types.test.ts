@@ -95,7 +95,7 @@ await wrong.generate()
 const stubs = await miniProject(join(folder, 'stubs'), outlines)
 await stubs.generate({ stubs: true })
 
-// The generator has written stubs, which somebody has completed.
+// The stubs of the generator, completed by hand.
 const completed = await miniProject(join(folder, 'completed'), outlines)
 await completed.generate({ stubs: true })
 for (const [file, text] of Object.entries(good)) await completed.write(file, text)

@@ -48,7 +48,7 @@ t.test('files share a process, except those that ask for their own', async (t) =
   t.ok(ran.results.every(({ wall, cpu }) => wall > 0 && cpu > 0))
 })
 
-t.test('an error that nobody catches fails the test that is running', async (t) => {
+t.test('an uncaught error fails the test that is running', async (t) => {
   const { lines, closing } = await run(t, {
     'late.ts': `
       import t from 'tap'
@@ -57,13 +57,13 @@ t.test('an error that nobody catches fails the test that is running', async (t) 
         await new Promise((resolve) => setTimeout(resolve, 200))
       })
       t.test('rejects', async () => {
-        Promise.reject(new Error('nobody awaits this'))
+        Promise.reject(new Error('not awaited'))
         await new Promise((resolve) => setTimeout(resolve, 200))
       })`,
     'next.ts': passes,
   })
   t.match(lines, 'not ok  late.ts > waits > too late')
-  t.match(lines, 'not ok  late.ts > rejects > nobody awaits this')
+  t.match(lines, 'not ok  late.ts > rejects > not awaited')
   t.match(lines, /ok +next\.ts/)
   t.equal(closing, '1 passed, 2 failed')
 })

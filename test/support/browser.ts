@@ -1,4 +1,4 @@
-// Chromium for the tests of pages. It sends nothing to its maker.
+// Chromium for the tests of pages. Its flags turn off its background requests.
 import { existsSync } from 'node:fs'
 import { chromium, type Browser } from 'playwright-core'
 import type { Test } from 'tap'
