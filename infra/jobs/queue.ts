@@ -2,9 +2,9 @@
 // necessary and completed in the transaction that stores its outcome. Between the two it may run more than
 // once.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { PgBoss, type Job as BossJob } from 'pg-boss'
+import { PgBoss, type Db as BossDb, type Job as BossJob } from 'pg-boss'
 import type { Database, Db } from '../database/database.ts'
-import { statement, statementOf } from '../database/statements.ts'
+import { statement, statementName, statementOf } from '../database/statements.ts'
 
 export interface Job<Data> {
   id: string
@@ -133,9 +133,13 @@ export function createJobQueues({
     monitorIntervalSeconds: 5,
   })
   boss.on('error', onError)
+  // The statements that fetch jobs are few and run all the time; planning one takes longer than running it.
+  const prepared: BossDb = {
+    executeSql: (text, values) => database.pool.query({ name: statementName(text), text, values }),
+  }
   let supervising = false
   return {
-    queue: (options) => createQueue(boss, options, (tx, work) => currentTransaction.run(tx, work)),
+    queue: (options) => createQueue(boss, prepared, options, (tx, work) => currentTransaction.run(tx, work)),
     async ping() {
       const [found] = await database.sql(anyQueue, [])
       if (found === undefined) throw new Error('there is no job queue')
@@ -156,6 +160,7 @@ type RunInTransaction = <T>(tx: Db, work: () => Promise<T>) => Promise<T>
 
 function createQueue<Data extends object>(
   boss: PgBoss,
+  prepared: BossDb,
   { name, groupConcurrency, lanes = {} }: QueueOptions,
   runInTransaction: RunInTransaction,
 ): Queue<Data> {
@@ -182,6 +187,7 @@ function createQueue<Data extends object>(
     async fetch(count, { lane, except = [] } = {}) {
       const priority = priorityOf(lane)
       const jobs = await boss.fetch<Data>(name, {
+        db: prepared,
         batchSize: count,
         groupConcurrency: lane === undefined ? groupConcurrency : lanes[lane],
         ignoreGroups: except.map((group) => groupId(group, lane)),
