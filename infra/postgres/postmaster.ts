@@ -71,6 +71,8 @@ const THROWAWAY_SETTINGS = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   io_method: 'sync',
+  // In the cluster's folder, which is removed as a whole: a killed server leaves its shared memory behind.
+  dynamic_shared_memory_type: 'mmap',
   autovacuum_naptime: '60s',
 }
 

@@ -1,12 +1,13 @@
 // Finds the processes of a test run that outlive it. On systems without /proc there are none to find.
 import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 
 export interface LeftProcess {
   pid: number
   command: string
 }
 
-/** Kills every process whose command line or environment contains the path of the run's folder. */
+/** Kills every process whose command line or environment contains the name of the run's folder. */
 export function killProcessesOf(folder: string): LeftProcess[] {
   const left = processesOf(folder)
   for (const { pid } of left) {
@@ -20,11 +21,12 @@ export function killProcessesOf(folder: string): LeftProcess[] {
 }
 
 export function processesOf(folder: string): LeftProcess[] {
+  const run = basename(folder)
   return processIds()
     .filter((pid) => pid !== process.pid)
     .flatMap((pid) => {
       const command = read(`/proc/${pid}/cmdline`)
-      const isOfRun = command.includes(folder) || read(`/proc/${pid}/environ`).includes(folder)
+      const isOfRun = command.includes(run) || read(`/proc/${pid}/environ`).includes(run)
       return isOfRun ? [{ pid, command: command.replaceAll('\0', ' ').trim() }] : []
     })
 }

@@ -106,7 +106,9 @@ class Worker {
   constructor({ root, env, report, closing = defaultClosing }: PoolOptions) {
     this.#report = report
     this.#closing = closing
-    this.#child = spawn(process.execPath, [join(import.meta.dirname, 'worker.ts')], {
+    // Threads that help to collect garbage only take the cores from the other workers.
+    const args = ['--single-threaded-gc', join(import.meta.dirname, 'worker.ts')]
+    this.#child = spawn(process.execPath, args, {
       cwd: root,
       env,
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

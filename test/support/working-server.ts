@@ -67,10 +67,10 @@ async function startWebhookWorker(
       return await httpClient.post(url, options)
     },
   }
-  // A short polling interval, so that a delivery that becomes due is sent at once.
+  // A short polling interval, so that a delivery that becomes due is sent soon.
   const work = await startBackgroundWorkers(
     { ...services, webhookClient },
-    { runJobs: true, onError: (error) => errors.push(error), interval: 20 },
+    { runJobs: true, onError: (error) => errors.push(error), interval: 100 },
   )
   let stopped: Promise<void> | null = null
   const stop = (): Promise<void> => {
