@@ -58,6 +58,8 @@ export interface ServicesOptions {
   onError?: (error: Error) => void
   /** Called with every SQL statement, for tests. */
   onStatement?: (text: string) => void
+  /** Called with the rows of each statement of prisma/sql, for tests that check them. */
+  onRows?: (label: string, rows: unknown[]) => void
 }
 
 export function createServices({
@@ -65,6 +67,7 @@ export function createServices({
   databaseUrl,
   onError = () => {},
   onStatement,
+  onRows,
 }: ServicesOptions): Services {
   const database = openDatabase({
     url: databaseUrl,
@@ -72,6 +75,7 @@ export function createServices({
     constraintErrors: projectConstraintErrors,
     onError,
     onStatement,
+  onRows,
   })
   const listener = new Listener({ db: database, url: databaseUrl, onError })
   const principals = createPrincipals(database, listener)

@@ -59,7 +59,11 @@ export interface DatabaseOptions {
   onError?: (error: Error) => void
   /** Called with every statement that is sent, for tests that count them. */
   onStatement?: (text: string) => void
+  /** Called with the rows of each statement of prisma/sql, for tests that check them. */
+  onRows?: OnRows
 }
+
+type OnRows = (label: string, rows: unknown[]) => void
 
 export function openDatabase({
   url,
@@ -69,22 +73,26 @@ export function openDatabase({
   constraintErrors = [],
   onError = () => {},
   onStatement,
+  onRows,
 }: DatabaseOptions): Database {
   const pool = createPool({ url, poolSize, statementTimeout, connectTimeout, onError, onStatement })
   const prisma = createPrismaClient(pool, { connectTimeout, onError })
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
-  const transactions = new Transactions(prisma, toApiError)
+  const transactions = new Transactions(prisma, toApiError, onRows)
 
   const database: Database = {
     pool,
     prisma,
     requestId: null,
-    async sql<Row>({ name, text }: Statement<Row>, values: unknown[]) {
+    async sql<Row>({ name, text, label }: Statement<Row>, values: unknown[]) {
+      let rows: unknown[]
       try {
-        return (await pool.query({ name, text, values, types } as pg.QueryConfig)).rows as Row[]
+        rows = (await pool.query({ name, text, values, types } as pg.QueryConfig)).rows
       } catch (error) {
         throw toApiError(error)
       }
+      if (onRows !== undefined && label !== undefined) onRows(label, rows)
+      return rows as Row[]
     },
     transaction: (work, options) => transactions.run(work, null, options),
     afterCommit: (effect) => {
@@ -143,10 +151,12 @@ interface TransactionState {
 class Transactions {
   readonly #prisma: Client
   readonly #toApiError: (error: unknown) => unknown
+  readonly #onRows: OnRows | undefined
 
-  constructor(prisma: Client, toApiError: (error: unknown) => unknown) {
+  constructor(prisma: Client, toApiError: (error: unknown) => unknown, onRows: OnRows | undefined) {
     this.#prisma = prisma
     this.#toApiError = toApiError
+    this.#onRows = onRows
   }
 
   async run<T>(
@@ -177,7 +187,7 @@ class Transactions {
     return openingTransaction
       .run(slot, () =>
         this.#prisma.$transaction((tx) => {
-          const inside = createTransactionDb(tx, state)
+          const inside = createTransactionDb(tx, state, this.#onRows)
           // Other transactions that `work` starts must not take this slot.
           return openingTransaction.exit(() => work(inside))
         }, options),
@@ -187,13 +197,20 @@ class Transactions {
 }
 
 /** The database as `work` sees it inside the transaction `tx`. */
-function createTransactionDb(tx: Db['prisma'], { requestId, slot, effects }: TransactionState): Db {
+function createTransactionDb(
+  tx: Db['prisma'],
+  { requestId, slot, effects }: TransactionState,
+  onRows: OnRows | undefined,
+): Db {
   const connection = slot.connection!
   const inside: Db = {
     prisma: tx,
     requestId,
-    sql: async <Row>({ name, text }: Statement<Row>, values: unknown[]) =>
-      (await connection.query({ name, text, values, types })).rows as Row[],
+    async sql<Row>({ name, text, label }: Statement<Row>, values: unknown[]) {
+      const { rows } = await connection.query({ name, text, values, types })
+      if (onRows !== undefined && label !== undefined) onRows(label, rows)
+      return rows as Row[]
+    },
     transaction: (work) => work(inside),
     afterCommit: (effect) => {
       effects.push(effect)

@@ -7,6 +7,8 @@ import { hash } from 'node:crypto'
 export interface Statement<Row> {
   name?: string
   text: string
+  /** The file of prisma/sql that it comes from, for tests. */
+  label?: string
   row?: Row
 }
 

@@ -21,6 +21,7 @@ interface Layer {
 const layers: Layer[][] = [
   [{ files: 'generated/' }],
   [{ files: 'infra/' }],
+  [{ files: 'generated/sql/' }],
   [{ files: 'services/users/' }],
   [{ files: 'services/projects/' }],
   [{ files: 'services/events/' }],

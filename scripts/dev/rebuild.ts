@@ -43,7 +43,7 @@ export function createRebuilder({
       outdated || !servers.serving() || any(/^(app|handlers|services|infra)\/|^prisma\/migrations\//)
     // The generator compiles these formats into the validators.
     if (any(/^infra\/validation\/formats\.ts$/)) generator.restart()
-    if (any(/^spec\/|^prisma\/schema\.prisma$|^infra\/validation\/formats\.ts$/)) {
+    if (any(/^spec\/|^prisma\/|^infra\/validation\/formats\.ts$/)) {
       const outcome = await generator.generate('served')
       generated = 'wrote' in outcome
       if ('problem' in outcome) {

@@ -1,4 +1,4 @@
-// `npm run generate`: writes generated/ from spec/ and prisma/schema.prisma.
+// `npm run generate`: writes generated/ from spec/, prisma/schema.prisma and prisma/sql.
 //   --check   writes nothing and fails if generated/ is out of date
 //   --stubs   also writes a stub for each operation without a handler
 //   --spec F  another root document; --out D another folder (for benchmarks and tests)
@@ -21,6 +21,7 @@ import { Pool, schemasOf } from './schemas.ts'
 import { compileRequests, compileResponses, createCompilers, type Compilers } from './validators.ts'
 import { compileSerializers } from './serializers.ts'
 import { generatePrisma, stalePrisma } from './prisma.ts'
+import { generateSql, staleSql } from './sql/sql.ts'
 import { writeStubs } from './stubs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -147,8 +148,8 @@ export async function generate(options: Options): Promise<string[]> {
 /** @throws GenerateError before any file is written. */
 async function writeGenerated(options: Options): Promise<Generated> {
   const { files, operations } = await emitAll(specOf(options))
-  const prisma = options.out === undefined ? await generatePrisma(root) : []
-  const wrote = [...prisma, ...(await write(outOf(options), files))]
+  const database = options.out === undefined ? await generateDatabaseFiles() : []
+  const wrote = [...database, ...(await write(outOf(options), files))]
   // Everything in generated/ belongs to the generator; a folder given with --out may contain other files.
   if (options.out === undefined) await removeUnknownFiles(files)
   return {
@@ -168,7 +169,7 @@ export async function writeServed(
 ): Promise<{ wrote: string[]; writeTypes: () => Promise<string[]> }> {
   const out = outOf({})
   const { served, types } = await emit(specOf({}), compilers)
-  const wrote = [...(await generatePrisma(root)), ...(await write(out, served))]
+  const wrote = [...(await generateDatabaseFiles()), ...(await write(out, served))]
   return {
     wrote,
     async writeTypes() {
@@ -180,6 +181,11 @@ export async function writeServed(
   }
 }
 
+/** The Prisma client and the functions for prisma/sql. @returns what it wrote. */
+async function generateDatabaseFiles(): Promise<string[]> {
+  return [...(await generatePrisma(root)), ...(await generateSql(root))]
+}
+
 async function removeUnknownFiles(files: Map<string, string>): Promise<void> {
   const out = outOf({})
   for (const name of await unknownFiles(out, files)) await rm(join(out, name), { recursive: true })
@@ -188,7 +194,7 @@ async function removeUnknownFiles(files: Map<string, string>): Promise<void> {
 async function checkGenerated(options: Options): Promise<string[]> {
   const { files, operations } = await emitAll(specOf(options))
   const stale = [
-    ...(options.out === undefined ? await stalePrisma(root) : []),
+    ...(options.out === undefined ? [...(await stalePrisma(root)), ...(await staleSql(root))] : []),
     ...(await differing(outOf(options), files)),
   ]
   if (stale.length > 0)
@@ -224,7 +230,7 @@ async function differing(out: string, files: Map<string, string>): Promise<strin
 /** The files in the folder that the generator does not write. */
 async function unknownFiles(out: string, files: Map<string, string>): Promise<string[]> {
   const inside = (await readdir(join(out, 'client')).catch(() => [])).map((name) => `client/${name}`)
-  return [...(await readdir(out)).filter((name) => name !== 'client' && name !== 'prisma'), ...inside]
+  return [...(await readdir(out)).filter((name) => !['client', 'prisma', 'sql'].includes(name)), ...inside]
     .filter((name) => !files.has(name))
     .sort()
 }

@@ -2,12 +2,12 @@
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/payments.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
+import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 
 export type Order = components['schemas']['Order']
@@ -19,21 +19,13 @@ export type OwnedOrder = Order & { owner_id: string }
 /** The maximum total of an order, in minor units. */
 const maxOrderAmount = 999_999_999_999
 
-const columns = (items = 'order_items'): string => `o.id, o.number, o.status::text,
+/** The columns of an `OwnedOrder`, from `orders o`. */
+export const orderColumns = (): string => `o.id, o.number, o.status::text,
   (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
     'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
-    FROM ${items} i WHERE i.order_id = o.id) AS items,
+    FROM order_items i WHERE i.order_id = o.id) AS items,
   o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-  o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at`
-/** Columns of `orders`, under the alias o, with the items from the table or CTE `items`. */
-export const orderColumns = (items?: string): string => `${columns(items)}, o.project_id, o.owner_id`
-
-const read = (lockProject: boolean) =>
-  statement<Order & WorkspaceResource>(
-    `SELECT ${columns()}, ${accessColumns('o', '$2', { lock: lockProject })} FROM orders o WHERE o.id = $1`,
-  )
-const readOrder = read(false)
-const readAndLockProject = read(true)
+  o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`
 
 export interface OrderRequest {
   operation: OperationInfo
@@ -55,23 +47,19 @@ export async function openOrder(
     params: { id },
     principal,
   } = request
-  const [row] = await db.sql(lockProject ? readAndLockProject : readOrder, [id, principal.userId])
+  const read = lockProject ? sql.readOrderAndLockProject : sql.readOrder
+  const row = await read(db, { id, user_id: principal.userId })
   requireAccess(row, request, { name: 'order', id })
   const { your_role: _role, project_status: _project, ...order } = row
   return order
 }
-
-const byId = statement<OwnedOrder>(`SELECT ${orderColumns()} FROM orders o WHERE o.id = $1`)
-const lockById = statement<OwnedOrder>(
-  `SELECT ${orderColumns()} FROM orders o WHERE o.id = $1 FOR NO KEY UPDATE`,
-)
 
 /**
  * Reads an order without authorization. Throws 404 if there is none. `lock` locks the row against other
  * writers.
  */
 export async function findOrder(db: Db, id: string, { lock = false } = {}): Promise<OwnedOrder> {
-  const [order] = await db.sql(lock ? lockById : byId, [id])
+  const order = await (lock ? sql.lockOrder : sql.findOrder)(db, { id })
   if (order === undefined) throw notFound('order', id)
   return order
 }
@@ -92,23 +80,6 @@ export interface PricedItems {
   now: Date
 }
 
-interface PriceRow {
-  id: string
-  unit_amount: number
-  currency: string
-  recurring: boolean
-  active: boolean
-  name: string
-  now: string
-}
-
-// Takes no row locks: otherwise a steady stream of orders would keep operators from archiving a price. An
-// order that is created at the same moment as the price is archived is valid.
-const readPrices = statement<PriceRow>(`
-  SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
-    p.active AND d.active AS active, d.name, payments_now() AS now
-  FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = ANY($1)`)
-
 /**
  * Computes the lines and the total of an order. Throws 404 for an unknown price. Throws 400, naming the item,
  * for an inactive price, mixed currencies or the wrong price type, and 400 for a total above the maximum.
@@ -120,7 +91,7 @@ export async function priceItems(
   { recurring = false } = {},
 ): Promise<PricedItems> {
   const prices = new Map(
-    (await tx.sql(readPrices, [[...new Set(items.map((item) => item.price_id))]])).map((price) => [
+    (await sql.readPrices(tx, { ids: [...new Set(items.map((item) => item.price_id))] })).map((price) => [
       price.id,
       price,
     ]),
@@ -162,19 +133,6 @@ export interface NewOrder {
   subscription?: { id: string; period: number }
 }
 
-const insert = statement<OwnedOrder>(`
-  WITH o AS (
-    INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id,
-      period, metadata, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6, $7, $8, $9, $10, $10) RETURNING *
-  ), i AS (
-    INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
-    SELECT $1, line.position, line.price_id, line.description, line.quantity, line.unit_amount,
-      line.quantity * line.unit_amount
-    FROM unnest($11::text[], $12::text[], $13::int[], $14::bigint[])
-      WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position) RETURNING *
-  ) SELECT ${orderColumns('i')} FROM o`)
-
 /** Inserts a pending order. */
 export async function insertOrder(
   tx: Db,
@@ -182,23 +140,22 @@ export async function insertOrder(
   { projectId, ownerId, metadata = {}, subscription }: NewOrder,
 ): Promise<OwnedOrder> {
   const id = newIdAt('ord', now)
-  const [order] = await tx.sql(insert, [
+  return await sql.insertOrder(tx, {
     id,
-    newOrderNumber(now),
-    projectId,
-    ownerId,
+    number: newOrderNumber(now),
+    project_id: projectId,
+    owner_id: ownerId,
     currency,
     total,
-    subscription?.id ?? null,
-    subscription?.period ?? null,
+    subscription_id: subscription?.id ?? null,
+    period: subscription?.period ?? null,
     metadata,
-    timeOf(id),
-    lines.map((line) => line.priceId),
-    lines.map((line) => line.productName),
-    lines.map((line) => line.quantity),
-    lines.map((line) => line.unitAmount),
-  ])
-  return order
+    created_at: timeOf(id),
+    price_ids: lines.map((line) => line.priceId),
+    descriptions: lines.map((line) => line.productName),
+    quantities: lines.map((line) => line.quantity),
+    unit_amounts: lines.map((line) => line.unitAmount),
+  })
 }
 
 const crockfordBase32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -221,17 +178,7 @@ export interface OrderListQuery extends PageQuery {
 
 /** A page of the orders of a workspace. One statement, including the total. */
 export async function listOrders(db: Db, workspaceId: string, query: OrderListQuery): Promise<Page<Order>> {
-  const values: unknown[] = [workspaceId]
-  const filters = ['o.space_id = $1']
-  if (query.status !== undefined) filters.push(`o.status = $${values.push(query.status)}::"OrderStatus"`)
-  if (query.subscription_id !== undefined)
-    filters.push(`o.subscription_id = $${values.push(query.subscription_id)}`)
-  const key = query.sort === 'total_amount' ? 'o.total_amount' : 'o.id'
-  return await listPage<Order>(
-    db,
-    { from: 'orders o', columns: `${columns()}, o.project_id`, filters, values, key, id: 'o.id' },
-    query,
-  )
+  return await sql.listOrders(db, { space_id: workspaceId, ...query })
 }
 
 /** Throws 409 for an order of a subscription: it is canceled only together with its subscription. */

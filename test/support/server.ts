@@ -16,6 +16,7 @@ import { createServices, type Services } from '../../services/services.ts'
 import { defaultScopes, type Scope } from '../../services/users/api-keys.ts'
 import { createTestDatabase } from './database.ts'
 import { createClient, type Client } from './client.ts'
+import { requireRowTypes } from './row-types.ts'
 import { typedClient } from './typed-client.ts'
 
 export interface Person {
@@ -106,6 +107,7 @@ export async function startServer(
     databaseUrl,
     onError: (error) => errors.push(error),
     onStatement: (text) => statements.push(text),
+    onRows: requireRowTypes,
   })
   const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
   let app: FastifyInstance | undefined

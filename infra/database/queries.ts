@@ -1,0 +1,63 @@
+// What the generated functions of generated/sql are made of: each runs one statement of prisma/sql, prepared
+// on a connection of the pool or of the transaction. `label` names the statement's file in prisma/sql.
+import type { Db } from './database.ts'
+import { statement, type Statement } from './statements.ts'
+
+/** Nothing for a statement without parameters. */
+type Arguments<Parameters> = keyof Parameters extends never ? [] : [parameters: Parameters]
+
+type Query<Parameters, Result> = (db: Db, ...parameters: Arguments<Parameters>) => Promise<Result>
+
+/** A statement that returns exactly one row. */
+export function one<Parameters, Row>(
+  label: string,
+  text: string,
+  names: string[] = [],
+): Query<Parameters, Row> {
+  const run = prepare<Row>(label, text, names)
+  return async (db, parameters?: any) => {
+    const [row] = await run(db, parameters)
+    if (row === undefined) throw new Error(`the statement ${label} returned no row`)
+    return row
+  }
+}
+
+/** A statement that returns a row or none. */
+export function optional<Parameters, Row>(
+  label: string,
+  text: string,
+  names: string[] = [],
+): Query<Parameters, Row | undefined> {
+  const run = prepare<Row>(label, text, names)
+  return async (db, parameters?: any) => (await run(db, parameters))[0]
+}
+
+export function many<Parameters, Row>(
+  label: string,
+  text: string,
+  names: string[] = [],
+): Query<Parameters, Row[]> {
+  return prepare<Row>(label, text, names)
+}
+
+/** A statement without rows. */
+export function none<Parameters>(label: string, text: string, names: string[] = []): Query<Parameters, void> {
+  const run = prepare<unknown>(label, text, names)
+  return async (db, parameters?: any) => {
+    await run(db, parameters)
+  }
+}
+
+function prepare<Row>(
+  label: string,
+  text: string,
+  names: string[],
+): (db: Db, parameters?: any) => Promise<Row[]> {
+  const prepared: Statement<Row> = { ...statement<Row>(text), label }
+  return (db, parameters) => db.sql(prepared, valuesOf(names, parameters))
+}
+
+/** The values in the order of the statement's numbered parameters. */
+export function valuesOf(names: string[], parameters: object = {}): unknown[] {
+  return names.map((name) => (parameters as Record<string, unknown>)[name])
+}

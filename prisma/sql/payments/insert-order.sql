@@ -1,0 +1,17 @@
+-- Inserts an order with its items.
+-- @one
+WITH o AS (
+  INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id,
+    period, metadata, created_at, updated_at)
+  VALUES (:id, :number, :project_id?, :owner_id, coalesce(:project_id, :owner_id), :currency, :total,
+    :subscription_id?, :period?, :metadata, :created_at, :created_at)
+  RETURNING *
+), i AS (
+  INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
+  SELECT :id, line.position, line.price_id, line.description, line.quantity, line.unit_amount,
+    line.quantity * line.unit_amount
+  FROM unnest(:price_ids::text[], :descriptions::text[], :quantities::int[], :unit_amounts::bigint[])
+    WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
+  RETURNING *
+)
+SELECT {order-columns items=i}, o.project_id, o.owner_id FROM o

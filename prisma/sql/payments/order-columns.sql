@@ -1,0 +1,10 @@
+-- The columns of an Order, from orders o and the items in `items`.
+-- @type currency Schemas['Currency']
+-- @type items Schemas['OrderItem'][]
+-- @type metadata Record<string, string>
+o.id, o.number, o.status,
+(SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+ FROM {items} i WHERE i.order_id = o.id) AS "items!",
+o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
+o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at

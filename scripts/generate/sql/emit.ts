@@ -1,0 +1,154 @@
+// Writes generated/sql: a typed function for each statement of prisma/sql.
+import type { Catalog } from './catalog.ts'
+import type { Description } from './describe.ts'
+import type { SqlSource, Text } from './source.ts'
+
+export interface Described {
+  source: SqlSource
+  parameters: TypedName[]
+  columns: Column[]
+}
+
+interface TypedName {
+  name: string
+  type: string
+}
+
+export interface Column extends TypedName {
+  nullable: boolean
+}
+
+const banner = '// Generated from prisma/sql by `npm run generate`. Do not edit.\n'
+
+/** The modules by domain, and `rows.json`: for tests, the types of each statement's columns. */
+export function emitSql(statements: Described[]): Map<string, string> {
+  const files = new Map<string, string>()
+  for (const [domain, members] of Map.groupBy(statements, ({ source }) => source.domain))
+    files.set(`${domain}.ts`, moduleOf(members))
+  const rows = statements.map(({ source, columns }) => [
+    labelOf(source),
+    Object.fromEntries(columns.map(({ name, type, nullable }) => [name, nullable ? `${type} | null` : type])),
+  ])
+  files.set('rows.json', `${JSON.stringify(Object.fromEntries(rows), null, 2)}\n`)
+  return files
+}
+
+function moduleOf(statements: Described[]): string {
+  const body = statements.map(functionOf).join('\n')
+  const used = ['many', 'none', 'one', 'optional', 'page'].filter((name) =>
+    statements.some(({ source }) => source.returns === name),
+  )
+  const queries = used.filter((name) => name !== 'page')
+  const imports = [
+    ...(queries.length > 0
+      ? [`import { ${queries.join(', ')} } from '../../infra/database/queries.ts'`]
+      : []),
+    ...(used.includes('page') ? ["import { page } from '../../infra/database/list.ts'"] : []),
+    ...(/\bEventType\b/.test(body) ? ["import type { EventType } from '../events.ts'"] : []),
+    ...(/\bSchemas\[/.test(body) ? ["import type { components } from '../types.ts'"] : []),
+  ]
+  const alias = /\bSchemas\[/.test(body) ? "\ntype Schemas = components['schemas']\n" : ''
+  return `${banner}${imports.join('\n')}\n${alias}\n${body}`
+}
+
+function functionOf({ source, parameters, columns }: Described): string {
+  const { name, returns, comment, file } = source
+  const row = `${name[0].toUpperCase()}${name.slice(1)}Row`
+  const { list } = source
+  const types =
+    list === null
+      ? [objectType(parameters)]
+      : [
+          objectType(parameters.slice(0, list.required)),
+          objectType([
+            ...parameters.slice(list.required),
+            // A filter without a parameter of its own.
+            ...list.filters
+              .filter((filter) => !parameters.some((parameter) => parameter.name === filter.name))
+              .map((filter) => ({ name: filter.name, type: 'true' })),
+          ]),
+          list.sorts.map((sort) => `'${sort.name}'`).join(' | '),
+        ]
+  if (returns !== 'none') types.push(row)
+  const doc = [...comment, `@see ${file}`]
+  return [
+    '/**',
+    ...doc.map((line) => ` * ${line}`),
+    ' */',
+    `export const ${name} = ${returns}<${types.join(', ')}>(`,
+    `  '${labelOf(source)}',`,
+    returns === 'page' ? listOf(source) : `  ${literal(source.text)},`,
+    ...(returns !== 'page' && parameters.length > 0 ? [`  ${namesOf(parameters)},`] : []),
+    ')',
+    ...(returns === 'none' ? [] : [rowType(row, columns)]),
+    '',
+  ].join('\n')
+}
+
+/** `domain/name`, by which errors and tests name the statement. */
+function labelOf({ file }: SqlSource): string {
+  return file.replace(/^prisma\/sql\/|\.sql$/g, '')
+}
+
+function objectType(fields: TypedName[]): string {
+  return fields.length === 0 ? '{}' : `{ ${fields.map(({ name, type }) => `${name}: ${type}`).join('; ')} }`
+}
+
+function rowType(name: string, columns: Column[]): string {
+  const fields = columns.map(({ name: column, type, nullable }) => {
+    const key = /^[a-zA-Z_]\w*$/.test(column) ? column : JSON.stringify(column)
+    return `  ${key}: ${type}${nullable ? ' | null' : ''}`
+  })
+  return [`export interface ${name} {`, ...fields, '}'].join('\n')
+}
+
+function listOf(source: SqlSource): string {
+  const { filters, sorts, total, id } = source.list!
+  const names = source.parameters.map(({ name }) => ({ name }))
+  return [
+    '  {',
+    `    select: ${literal(source.text)},`,
+    `    names: ${namesOf(names)},`,
+    '    filters: {',
+    ...filters.map(
+      ({ name, text, searches }) =>
+        `      ${name}: { sql: ${literal(text)}${searches ? ', searches: true' : ''} },`,
+    ),
+    '    },',
+    '    sorts: {',
+    ...sorts.map(({ name, text }) => `      ${name}: ${literal(text)},`),
+    '    },',
+    `    id: ${literal(id)},`,
+    ...(total === null ? [] : [`    total: ${literal(total)},`]),
+    '  },',
+  ].join('\n')
+}
+
+function namesOf(parameters: Array<{ name: string }>): string {
+  return `[${parameters.map(({ name }) => `'${name}'`).join(', ')}]`
+}
+
+function literal({ sql }: Text): string {
+  const text = sql.trim().replace(/\n[ \t]*(?=\n)/g, '')
+  return `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``
+}
+
+/** The types of a statement from its description. */
+export function typed(
+  source: SqlSource,
+  { parameters, columns }: Description,
+  { catalog, nullable }: { catalog: Catalog; nullable: boolean[] },
+): Described {
+  return {
+    source,
+    parameters: source.parameters.map(({ name, nullable: isNullable }, i) => ({
+      name,
+      type: `${catalog.types.get(parameters[i])!.parameter}${isNullable ? ' | null' : ''}`,
+    })),
+    columns: columns.map(({ name, type }, i) => ({
+      name,
+      type: source.types.get(name) ?? catalog.types.get(type)!.row ?? 'unknown',
+      nullable: source.nullable.get(name) ?? nullable[i],
+    })),
+  }
+}

@@ -1,0 +1,176 @@
+// Generates generated/sql from prisma/sql: describes each statement against the migrated database. Does
+// nothing when neither the statements nor the migrations nor this generator has changed.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { startEmbedded } from '../../../infra/postgres/embedded.ts'
+import { prepareDatabase } from '../../../infra/prepare-database.ts'
+import { readCatalog, type Catalog } from './catalog.ts'
+import { describe, type Description } from './describe.ts'
+import { emitSql, typed, type Described } from './emit.ts'
+import { nullableColumns } from './nullability.ts'
+import { placeOf, readSources, sqlFiles, SqlMistake, type SqlSource, type Text } from './source.ts'
+
+const stampName = 'sources.sha256'
+
+/** Writes generated/sql if its sources have changed. @returns what it wrote. @throws SqlMistake. */
+export async function generateSql(root: string): Promise<string[]> {
+  const out = join(root, 'generated/sql')
+  if (textOf(join(out, stampName)) === stampOf(root)) return []
+  const files = await emitFrom(root)
+  mkdirSync(out, { recursive: true })
+  const wrote = [...files].filter(([name, text]) => textOf(join(out, name)) !== text)
+  for (const [name, text] of wrote) writeFileSync(join(out, name), text)
+  for (const name of readdirSync(out)) if (!files.has(name)) rmSync(join(out, name))
+  return wrote.map(([name]) => `sql/${name}`).filter((name) => name !== `sql/${stampName}`)
+}
+
+/** @returns the files of generated/sql that are out of date. @throws SqlMistake. */
+export async function staleSql(root: string): Promise<string[]> {
+  const out = join(root, 'generated/sql')
+  const files = await emitFrom(root)
+  const present = existsSync(out) ? readdirSync(out) : []
+  return [...new Set([...files.keys(), ...present])]
+    .filter((name) => textOf(join(out, name)) !== (files.get(name) ?? null))
+    .map((name) => `generated/sql/${name}`)
+}
+
+/** The files of generated/sql by name. */
+async function emitFrom(root: string): Promise<Map<string, string>> {
+  const sources = readSources(root)
+  const described = await withDatabase((client) => describeAll(client, sources))
+  return new Map([...emitSql(described), [stampName, stampOf(root)]])
+}
+
+function textOf(file: string): string | null {
+  return existsSync(file) ? readFileSync(file, 'utf8') : null
+}
+
+/** A hash of everything that decides about generated/sql. */
+function stampOf(root: string): string {
+  const own = readdirSync(import.meta.dirname).map((name) => join(import.meta.dirname, name))
+  const migrations = join(root, 'prisma/migrations')
+  const inputs = [
+    ...own,
+    ...readdirSync(migrations, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.sql'))
+      .map((name) => join(migrations, name)),
+    ...sqlFiles(root).map((name) => join(root, name)),
+  ].sort()
+  const hash = createHash('sha256')
+  for (const file of inputs)
+    hash
+      .update(`${file.slice(root.length)}\n`)
+      .update(readFileSync(file))
+      .update('\n')
+  return `${hash.digest('hex')}\n`
+}
+
+/** Runs `use` with a connection to an empty database that has all migrations. */
+async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-sql-'))
+  try {
+    const server = await startEmbedded({ dataDir: folder, whenRunning: 'refuse', throwaway: true })
+    try {
+      await prepareDatabase(server.url, { queues: [] })
+      const client = new pg.Client({ connectionString: server.url })
+      await client.connect()
+      try {
+        return await use(client)
+      } finally {
+        await client.end()
+      }
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+async function describeAll(client: pg.Client, sources: SqlSource[]): Promise<Described[]> {
+  const catalog = await readCatalog(client)
+  const described: Described[] = []
+  for (const source of sources) described.push(await describeOne(client, source, catalog))
+  return described
+}
+
+async function describeOne(client: pg.Client, source: SqlSource, catalog: Catalog): Promise<Described> {
+  const description = await describeText(client, source, source.text)
+  const { list, file, returns } = source
+  if (returns === 'none' && description.columns.length > 0)
+    throw new SqlMistake(file, 0, 'a statement with @none returns no columns')
+  if (returns !== 'none' && description.columns.length === 0)
+    throw new SqlMistake(file, 0, `a statement with @${returns} returns columns`)
+  if (list !== null) await describeParts(client, source, description)
+  const names = description.columns.map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw new SqlMistake(file, 0, `two columns are named ${twice}`)
+  for (const name of [...source.types.keys(), ...source.nullable.keys()])
+    if (!names.includes(name) && source.nullable.has(name))
+      throw new SqlMistake(file, 0, `there is no column ${name}`)
+  for (const { name, type } of description.columns)
+    if (catalog.types.get(type)?.row == null && !source.types.has(name))
+      throw new SqlMistake(
+        file,
+        0,
+        `the column ${name} has the type ${catalog.types.get(type)?.name ?? type}, which rows do not ` +
+          'convert: cast it, or declare its @type',
+      )
+  const nullable = nullableColumns(
+    source.text.sql,
+    source.parameters.map((parameter) => parameter.nullable),
+    catalog,
+  )
+  return typed(source, description, { catalog, nullable })
+}
+
+async function describeText(client: pg.Client, source: SqlSource, text: Text): Promise<Description> {
+  try {
+    return await describe(client, text.sql)
+  } catch (error) {
+    const { message, position, hint } = error as { message: string; position?: string; hint?: string }
+    const { file, offset } = placeOf(text, position === undefined ? 0 : Number(position) - 1)
+    throw new SqlMistake(file, offset, hint === undefined ? message : `${message} (${hint})`)
+  }
+}
+
+/** Describes the list with each filter and each sort key, and takes over the types of their parameters. */
+async function describeParts(client: pg.Client, source: SqlSource, description: Description): Promise<void> {
+  const { filters, sorts, total } = source.list!
+  const join = (separator: string, part: Text): Text => ({
+    sql: `${source.text.sql}${separator}${part.sql}`,
+    origins: [
+      ...source.text.origins,
+      ...part.origins.map((origin) => ({
+        ...origin,
+        at: origin.at + source.text.sql.length + separator.length,
+      })),
+    ],
+  })
+  const parts = [
+    ...filters.map(({ text }) => join('\nAND ', text)),
+    ...sorts.map(({ text }) => join('\nORDER BY ', text)),
+    join('\nORDER BY ', source.list!.id),
+    ...(total === null ? [] : [total]),
+  ]
+  for (const part of parts) {
+    const { text, numbers } = renumbered(part)
+    const { parameters } = await describeText(client, source, text)
+    for (const [i, type] of parameters.entries()) description.parameters[numbers[i] - 1] = type
+  }
+}
+
+/** The text with its parameters numbered without gaps, and their numbers before. */
+function renumbered(part: Text): { text: Text; numbers: number[] } {
+  const numbers: number[] = []
+  // The same number of digits keeps the places: there are fewer than ten more parameters than before.
+  const sql = part.sql.replace(/\$(\d+)/g, (whole, digits: string) => {
+    let index = numbers.indexOf(Number(digits))
+    if (index === -1) index = numbers.push(Number(digits)) - 1
+    return `$${index + 1}`.padEnd(whole.length)
+  })
+  return { text: { ...part, sql }, numbers }
+}
