@@ -75,7 +75,7 @@ export function createServices({
     constraintErrors: projectConstraintErrors,
     onError,
     onStatement,
-  onRows,
+    onRows,
   })
   const listener = new Listener({ db: database, url: databaseUrl, onError })
   const principals = createPrincipals(database, listener)
