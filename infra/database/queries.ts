@@ -8,13 +8,19 @@ type Arguments<Parameters> = keyof Parameters extends never ? [] : [parameters: 
 
 type Query<Parameters, Result> = (db: Db, ...parameters: Arguments<Parameters>) => Promise<Result>
 
+interface QueryOptions {
+  /** The best plan depends on the values, so the statement is not prepared. Default false. */
+  searches?: boolean
+}
+
 /** A statement that returns exactly one row. */
 export function one<Parameters, Row>(
   label: string,
   text: string,
   names: string[] = [],
+  options?: QueryOptions,
 ): Query<Parameters, Row> {
-  const run = prepare<Row>(label, text, names)
+  const run = prepare<Row>(label, text, names, options)
   return async (db, parameters?: any) => {
     const [row] = await run(db, parameters)
     if (row === undefined) throw new Error(`the statement ${label} returned no row`)
@@ -27,8 +33,9 @@ export function optional<Parameters, Row>(
   label: string,
   text: string,
   names: string[] = [],
+  options?: QueryOptions,
 ): Query<Parameters, Row | undefined> {
-  const run = prepare<Row>(label, text, names)
+  const run = prepare<Row>(label, text, names, options)
   return async (db, parameters?: any) => (await run(db, parameters))[0]
 }
 
@@ -36,13 +43,14 @@ export function many<Parameters, Row>(
   label: string,
   text: string,
   names: string[] = [],
+  options?: QueryOptions,
 ): Query<Parameters, Row[]> {
-  return prepare<Row>(label, text, names)
+  return prepare<Row>(label, text, names, options)
 }
 
 /** A statement without rows. */
 export function none<Parameters>(label: string, text: string, names: string[] = []): Query<Parameters, void> {
-  const run = prepare<unknown>(label, text, names)
+  const run = prepare<unknown>(label, text, names, options)
   return async (db, parameters?: any) => {
     await run(db, parameters)
   }
@@ -52,8 +60,9 @@ function prepare<Row>(
   label: string,
   text: string,
   names: string[],
+  { searches = false }: QueryOptions = {},
 ): (db: Db, parameters?: any) => Promise<Row[]> {
-  const prepared: Statement<Row> = { ...statement<Row>(text), label }
+  const prepared: Statement<Row> = { ...(searches ? { text } : statement<Row>(text)), label }
   return (db, parameters) => db.sql(prepared, valuesOf(names, parameters))
 }
 

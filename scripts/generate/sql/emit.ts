@@ -78,7 +78,10 @@ function functionOf({ source, parameters, columns }: Described): string {
     `export const ${name} = ${returns}<${types.join(', ')}>(`,
     `  '${labelOf(source)}',`,
     returns === 'page' ? listOf(source) : `  ${literal(source.text)},`,
-    ...(returns !== 'page' && parameters.length > 0 ? [`  ${namesOf(parameters)},`] : []),
+    ...(returns !== 'page' && (parameters.length > 0 || source.searches)
+      ? [`  ${namesOf(parameters)},`]
+      : []),
+    ...(source.searches ? ['  { searches: true },'] : []),
     ')',
     ...(returns === 'none' ? [] : [rowType(row, columns)]),
     '',

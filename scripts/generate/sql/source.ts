@@ -53,6 +53,8 @@ export interface SqlSource {
   /** The first comment, without the annotations. */
   comment: string[]
   returns: Cardinality | 'page'
+  /** The best plan depends on the values, so the statement is not prepared. */
+  searches: boolean
   /** The TypeScript types of columns whose SQL type says too little, by column. */
   types: Map<string, string>
   /** The statement with the parameters as $1, $2, … For a list: up to and without ORDER BY. */
@@ -150,6 +152,7 @@ class Reader {
       name: camelCase(basename(this.#file, '.sql')),
       comment,
       returns,
+      searches: head.value === 'searches',
       types: this.#types,
       text,
       parameters: this.#parameters,
@@ -177,6 +180,7 @@ class Reader {
         }
       } else if (cardinalities.includes(kind)) {
         sections[0].returns = kind as Section['returns']
+        sections[0].value = value
       } else if (kind === 'type') {
         this.#addType(this.#file, offset, value)
       } else if (['filter', 'sort', 'total', 'id'].includes(kind)) {
