@@ -50,7 +50,7 @@ export function many<Parameters, Row>(
 
 /** A statement without rows. */
 export function none<Parameters>(label: string, text: string, names: string[] = []): Query<Parameters, void> {
-  const run = prepare<unknown>(label, text, names, options)
+  const run = prepare<unknown>(label, text, names)
   return async (db, parameters?: any) => {
     await run(db, parameters)
   }
