@@ -282,13 +282,13 @@ class Reader {
     }
     const named = [...given.matchAll(/(\w+)=([^\s}]+)/g)].map(([, key, value]): [string, string] => [
       key,
-      args.get(value.replace(/^\{(.*)\}$/, '$1')) ?? value,
+      value,
     ])
     this.#append(text, {
       file: path,
       content: content.slice(start).trimEnd(),
       offset: start,
-      args: new Map(named),
+      args: new Map([...args, ...named]),
       depth: depth + 1,
     })
   }

@@ -90,7 +90,8 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
   }
 }
 
-async function describeAll(client: pg.Client, sources: SqlSource[]): Promise<Described[]> {
+/** @throws SqlMistake for the first mistake. */
+export async function describeAll(client: pg.Client, sources: SqlSource[]): Promise<Described[]> {
   const catalog = await readCatalog(client)
   const described: Described[] = []
   for (const source of sources) described.push(await describeOne(client, source, catalog))

@@ -1,0 +1,308 @@
+// What the generator makes of the files of prisma/sql: the types of parameters and columns, and the place of
+// each mistake.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { emitSql, type Described } from '../../scripts/generate/sql/emit.ts'
+import { readSources } from '../../scripts/generate/sql/source.ts'
+import { describeAll } from '../../scripts/generate/sql/sql.ts'
+import { createTestDatabase } from '../support/database.ts'
+
+let client: pg.Client
+
+t.before(async () => {
+  const { url } = await createTestDatabase(t)
+  client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.teardown(() => client.end())
+})
+
+/** @param files by their path below prisma/sql, without `.sql`. */
+async function describeFiles(t: Test, files: Record<string, string>): Promise<Described[]> {
+  const root = t.testdir({})
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(root, 'prisma/sql', `${name}.sql`)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+  return await describeAll(client, readSources(root))
+}
+
+/** The columns of a statement as `name: type`, or `name?: type` for a nullable one. */
+async function columnsOf(t: Test, select: string): Promise<string[]> {
+  const [{ columns }] = await describeFiles(t, { 'projects/x': `-- A statement.\n-- @many\n${select}` })
+  return columns.map(({ name, type, nullable }) => `${name}${nullable ? '?' : ''}: ${type}`)
+}
+
+t.test('columns have the types of their SQL', async (t) => {
+  t.strictSame(
+    await columnsOf(
+      t,
+      'SELECT p.id, p.status, k.scopes, p.version, p.created_at, p.metadata, f.bytes FROM projects p, files f, api_keys k',
+    ),
+    [
+      'id: string',
+      "status: 'active' | 'archived' | 'deleted'",
+      'scopes: string[]',
+      'version: number',
+      'created_at: string',
+      'metadata: unknown',
+      'bytes: number',
+    ],
+  )
+})
+
+const nullability: Record<string, [select: string, columns: string[]]> = {
+  'a column without NOT NULL': [
+    'SELECT id, description FROM projects',
+    ['id: string', 'description?: string'],
+  ],
+  'an outer join': [
+    'SELECT p.id, m.role FROM projects p LEFT JOIN members m ON m.project_id = p.id',
+    ['id: string', "role?: 'owner' | 'admin' | 'editor' | 'viewer'"],
+  ],
+  'the other side of a right join': [
+    'SELECT p.id, m.id AS member FROM projects p RIGHT JOIN members m ON m.project_id = p.id',
+    ['id?: string', 'member: string'],
+  ],
+  'both sides of a full join': [
+    'SELECT p.id, m.id AS member FROM projects p FULL JOIN members m ON m.project_id = p.id',
+    ['id?: string', 'member?: string'],
+  ],
+  'a column of an outer join that the condition requires': [
+    'SELECT m.id FROM projects p LEFT JOIN members m ON m.project_id = p.id WHERE m.id IS NOT NULL',
+    ['id: string'],
+  ],
+  'a comparison that requires a value': [
+    'SELECT p.description FROM projects p WHERE p.description = :text',
+    ['description: string'],
+  ],
+  'a condition with OR requires nothing': [
+    'SELECT p.description FROM projects p WHERE p.description = :text OR p.id = :text',
+    ['description?: string'],
+  ],
+  'IS NULL, EXISTS and a comparison': [
+    'SELECT p.description IS NULL AS a, EXISTS (SELECT 1) AS b, p.id = :id AS c, p.description = :id AS d FROM projects p',
+    ['a: boolean', 'b: boolean', 'c: boolean', 'd?: boolean'],
+  ],
+  'coalesce and CASE': [
+    `SELECT coalesce(description, id) AS a, CASE WHEN id = 'x' THEN id END AS b,
+      CASE WHEN id = 'x' THEN id ELSE name END AS c FROM projects`,
+    ['a: string', 'b?: string', 'c: string'],
+  ],
+  'count is never null, sum may be': [
+    'SELECT count(*) AS a, sum(bytes) AS b, coalesce(sum(bytes), 0)::int AS c FROM files',
+    ['a: number', 'b?: string', 'c: number'],
+  ],
+  'a subquery without a row is null': [
+    'SELECT (SELECT id FROM members LIMIT 1) AS a, (SELECT count(*) FROM members) AS b, ARRAY(SELECT id FROM members) AS c',
+    ['a?: string', 'b: number', 'c: string[]'],
+  ],
+  'a column of a CTE': [
+    'WITH p AS (UPDATE projects SET version = version + 1 RETURNING *) SELECT id, description FROM p',
+    ['id: string', 'description?: string'],
+  ],
+  'a star': [
+    'SELECT x.* FROM (SELECT m.id, p.description FROM members m JOIN projects p ON true) x',
+    ['id: string', 'description?: string'],
+  ],
+  'a union is nullable where one arm is': [
+    'SELECT id AS a, name AS b FROM projects UNION ALL SELECT description, id FROM projects',
+    ['a?: string', 'b: string'],
+  ],
+  'RETURNING with a join': [
+    'DELETE FROM members m USING projects p WHERE p.id = m.project_id RETURNING m.id, p.description',
+    ['id: string', 'description?: string'],
+  ],
+  'a mark of the author': [
+    'SELECT description AS "description!", id AS "id?" FROM projects',
+    ['description: string', 'id?: string'],
+  ],
+  'a parameter that may be null': ['SELECT :a?::text AS a, :b::text AS b', ['a?: string', 'b: string']],
+  'the elements of an array, and their number': [
+    'SELECT g.id, g.n FROM unnest(:ids::text[]) WITH ORDINALITY AS g (id, n)',
+    ['id?: string', 'n: number'],
+  ],
+}
+for (const [name, [select, columns]] of Object.entries(nullability))
+  t.test(`nullable: ${name}`, async (t) => t.strictSame(await columnsOf(t, select), columns))
+
+t.test('the function takes the parameters by name', async (t) => {
+  const files = await describeFiles(t, {
+    'projects/find-x': [
+      '-- Finds a project.',
+      '-- @optional',
+      '-- @type metadata Record<string, string>',
+      'SELECT id, metadata FROM projects WHERE id = :id AND (category = :category? OR :category IS NULL)',
+    ].join('\n'),
+  })
+  const text = emitSql(files).get('projects.ts')!
+  t.match(text, '/**\n * Finds a project.\n * @see prisma/sql/projects/find-x.sql\n */')
+  t.match(text, 'export const findX = optional<{ id: string; category: string | null }, FindXRow>(')
+  t.match(text, "WHERE id = $1 AND (category = $2 OR $2 IS NULL)`,\n  ['id', 'category'],")
+  t.match(text, '  metadata: Record<string, string>\n')
+})
+
+t.test('text in strings, comments and casts is no parameter', async (t) => {
+  const [{ source }] = await describeFiles(t, {
+    'projects/x': `-- A statement: with :a.\n-- @many\nSELECT ':b {c}' AS a, id::text AS "d:e" -- :f\nFROM projects`,
+  })
+  t.strictSame(source.parameters, [])
+  t.match(source.text.sql, `SELECT ':b {c}' AS a, id::text AS "d:e" FROM projects`)
+})
+
+t.test('a file includes others, with arguments', async (t) => {
+  const [{ source, columns }] = await describeFiles(t, {
+    'projects/x':
+      '-- A statement.\n-- @many\nSELECT {columns row=p}, {users/names row=u} FROM projects p, users u',
+    'projects/columns': '-- Columns.\n-- @type id `prj_${string}`\n{row}.id, {tags}',
+    'projects/tags': '-- Tags.\n{row}.tags',
+    'users/names': '-- Names.\n{row}.name',
+  })
+  t.match(source.text.sql, 'SELECT p.id, p.tags, u.name FROM projects p, users u')
+  t.strictSame(
+    columns.map(({ type }) => type),
+    ['`prj_${string}`', 'string[]', 'string'],
+  )
+})
+
+const start = '-- A statement.\n-- @many\n'
+const mistakes: Record<string, [text: string, expected: RegExp]> = {
+  'an unknown column': [`${start}SELECT id,\n  nam FROM projects`, /x\.sql:4:3: column "nam" does not exist/],
+  'an unknown table': [`${start}SELECT id FROM project`, /x\.sql:3:16: relation "project" does not exist/],
+  'an unknown alias': [
+    `${start}SELECT q.id FROM projects p`,
+    /x\.sql:3:8: missing FROM-clause entry for table "q"/,
+  ],
+  'an ambiguous column': [
+    `${start}SELECT id FROM projects, members`,
+    /x\.sql:3:8: column reference "id" is ambiguous/,
+  ],
+  'a syntax error': [`${start}SELECT id FRM projects p`, /x\.sql:3:\d+: syntax error at or near/],
+  'a comparison of two types': [
+    `${start}SELECT id FROM projects WHERE version = tags`,
+    /x\.sql:3:\d+: operator does not exist: integer = text\[\]/,
+  ],
+  'a label that an enum does not have': [
+    `${start}SELECT id FROM projects WHERE status = 'gone'`,
+    /x\.sql:3:\d+: invalid input value for enum "ProjectStatus": "gone"/,
+  ],
+  'a type that does not exist': [
+    `${start}SELECT id::txt FROM projects`,
+    /x\.sql:3:12: type "txt" does not exist/,
+  ],
+  'a function that does not exist': [
+    `${start}SELECT lowr(id) AS a FROM projects`,
+    /x\.sql:3:8: function lowr\(text\) does not/,
+  ],
+  'a column of the wrong type in an INSERT': [
+    '-- A statement.\n-- @none\nINSERT INTO projects (id, version)\nVALUES (:id, true)',
+    /x\.sql:4:14: column "version" is of type integer but expression is of type boolean/,
+  ],
+  'one parameter with two types': [
+    `${start}SELECT id FROM projects WHERE id = :a AND version = :a`,
+    /x\.sql:3:\d+: operator does not exist|inconsistent types/,
+  ],
+  'a parameter without a type': [
+    `${start}SELECT id FROM projects WHERE :a IS NULL`,
+    /x\.sql:3:\d+: could not determine data type/,
+  ],
+  'too many values in an INSERT': [
+    '-- A statement.\n-- @none\nINSERT INTO projects (id)\nVALUES (:id, :name)',
+    /x\.sql:4:14: INSERT has more expressions than target columns/,
+  ],
+  'an aggregate beside a column': [
+    `${start}SELECT id, count(*) AS n FROM projects`,
+    /x\.sql:3:8: column "projects\.id" must appear/,
+  ],
+  'a mistake in an included file': [
+    `${start}SELECT {columns} FROM projects`,
+    /columns\.sql:2:5: column "nam" does not exist/,
+  ],
+  'an include that does not exist': [
+    `${start}SELECT {colums} FROM projects`,
+    /x\.sql:3:8: there is no file prisma\/sql\/projects\/colums\.sql/,
+  ],
+  'a file that includes itself': [`${start}{x}`, /x\.sql:3:1: the file .* includes itself/],
+  'an unknown annotation': [
+    '-- A statement.\n-- @some\nSELECT 1',
+    /x\.sql:2:1: there is no annotation @some/,
+  ],
+  'no purpose': ['-- @many\nSELECT 1 AS a', /x\.sql:1:1: a comment must state the purpose/],
+  'columns where none are declared': [
+    '-- A statement.\n-- @none\nSELECT 1 AS a',
+    /x\.sql:1:1: a statement with @none returns no columns/,
+  ],
+  'no columns where some are declared': [
+    `${start}DELETE FROM projects`,
+    /x\.sql:1:1: a statement with @many returns columns/,
+  ],
+  'two columns of one name': [
+    `${start}SELECT id, name AS id FROM projects`,
+    /x\.sql:1:1: two columns are named id/,
+  ],
+  'a type that rows do not convert': [
+    `${start}SELECT ARRAY[status] AS a FROM projects`,
+    /x\.sql:1:1: the column a has the type ProjectStatus\[\], which rows do not convert/,
+  ],
+  'a filter with an unknown column': [
+    '-- A list.\n-- @page\nSELECT id FROM projects WHERE true\n-- @filter a\nnam = :a\n-- @sort id\nid\n-- @id\nid',
+    /x\.sql:5:1: column "nam" does not exist/,
+  ],
+  'a sort key that does not exist': [
+    '-- A list.\n-- @page\nSELECT id FROM projects WHERE true\n-- @sort a\nnam\n-- @id\nid',
+    /x\.sql:5:1: column "nam" does not exist/,
+  ],
+  'a list without a sort key': [
+    '-- A list.\n-- @page\nSELECT id FROM projects WHERE true\n-- @id\nid',
+    /x\.sql:1:1: a @page states an @id/,
+  ],
+}
+for (const [name, [text, expected]] of Object.entries(mistakes))
+  t.test(`mistake: ${name}`, async (t) => {
+    const files = { 'projects/x': text, 'projects/columns': '-- Columns.\nid, nam' }
+    await t.rejects(describeFiles(t, files), { message: expected })
+  })
+
+/** Changes of the schema that a migration could make, and the statement that each breaks or retypes. */
+const changes: Record<string, [change: string, expected: RegExp | string]> = {
+  'a renamed column': [
+    'ALTER TABLE projects RENAME category TO kind',
+    /x\.sql:3:12: column "category" does not exist/,
+  ],
+  'a dropped column': ['ALTER TABLE projects DROP category', /x\.sql:3:12: column "category" does not exist/],
+  'a renamed table': [
+    'ALTER TABLE projects RENAME TO plans',
+    /x\.sql:3:\d+: relation "projects" does not exist/,
+  ],
+  'a column of another type': [
+    'ALTER TABLE projects ALTER category TYPE int USING 1',
+    /x\.sql:3:\d+: operator does not exist: integer = text|could not|inconsistent/,
+  ],
+  'a column that becomes nullable': ['ALTER TABLE projects ALTER name DROP NOT NULL', 'name: string | null'],
+  'a column that becomes NOT NULL': [
+    'ALTER TABLE projects ALTER category SET NOT NULL',
+    'category: string\n',
+  ],
+  'a label more of an enum': [`ALTER TYPE "ProjectStatus" RENAME VALUE 'archived' TO 'frozen'`, "'frozen'"],
+  'a dropped function': [
+    'DROP FUNCTION payments_now CASCADE',
+    /x\.sql:3:\d+: function payments_now\(\) does not exist/,
+  ],
+}
+for (const [name, [change, expected]] of Object.entries(changes))
+  t.test(`a change of the schema: ${name}`, async (t) => {
+    const text =
+      `${start}SELECT id, category, name, status, payments_now() AS now FROM projects ` +
+      'WHERE category = :category::text OR category IS NULL'
+    await client.query('BEGIN')
+    try {
+      await client.query(change)
+      const described = describeFiles(t, { 'projects/x': text })
+      if (expected instanceof RegExp) await t.rejects(described, { message: expected })
+      else t.match(emitSql(await described).get('projects.ts'), expected)
+    } finally {
+      await client.query('ROLLBACK')
+    }
+  })
