@@ -17,8 +17,9 @@ const exceptions: Record<string, string> = {
   'scripts/test/': 'creates and drops the databases of tests',
 }
 
-const sql =
-  /^\s*(SELECT\s|INSERT INTO\s|UPDATE\s+\w+\s+(\w+\s+)?SET\s|DELETE FROM\s|WITH\s+\w+\s+AS\s|TRUNCATE\s|LOCK TABLE\s)/
+const sql = new RegExp(
+  String.raw`^\s*(SELECT|INSERT INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE FROM|WITH\s+\w+\s+AS|TRUNCATE)\s`,
+)
 
 /** @returns one line for each problem in the project of `folder`. */
 export function sqlProblems(folder: string): string[] {

@@ -39,7 +39,8 @@ t.test('columns have the types of their SQL', async (t) => {
   t.strictSame(
     await columnsOf(
       t,
-      'SELECT p.id, p.status, k.scopes, p.version, p.created_at, p.metadata, f.bytes FROM projects p, files f, api_keys k',
+      `SELECT p.id, p.status, k.scopes, p.version, p.created_at, p.metadata, f.bytes
+       FROM projects p, files f, api_keys k`,
     ),
     [
       'id: string',
@@ -83,7 +84,8 @@ const nullability: Record<string, [select: string, columns: string[]]> = {
     ['description?: string'],
   ],
   'IS NULL, EXISTS and a comparison': [
-    'SELECT p.description IS NULL AS a, EXISTS (SELECT 1) AS b, p.id = :id AS c, p.description = :id AS d FROM projects p',
+    `SELECT p.description IS NULL AS a, EXISTS (SELECT 1) AS b, p.id = :id AS c, p.description = :id AS d
+     FROM projects p`,
     ['a: boolean', 'b: boolean', 'c: boolean', 'd?: boolean'],
   ],
   'coalesce and CASE': [
@@ -96,7 +98,8 @@ const nullability: Record<string, [select: string, columns: string[]]> = {
     ['a: number', 'b?: string', 'c: number'],
   ],
   'a subquery without a row is null': [
-    'SELECT (SELECT id FROM members LIMIT 1) AS a, (SELECT count(*) FROM members) AS b, ARRAY(SELECT id FROM members) AS c',
+    `SELECT (SELECT id FROM members LIMIT 1) AS a, (SELECT count(*) FROM members) AS b,
+       ARRAY(SELECT id FROM members) AS c`,
     ['a?: string', 'b: number', 'c: string[]'],
   ],
   'a column of a CTE': [
@@ -146,10 +149,23 @@ t.test('the function takes the parameters by name', async (t) => {
 
 t.test('text in strings, comments and casts is no parameter', async (t) => {
   const [{ source }] = await describeFiles(t, {
-    'projects/x': `-- A statement: with :a.\n-- @many\nSELECT ':b {c}' AS a, id::text AS "d:e" -- :f\nFROM projects`,
+    'projects/x': [
+      '-- A statement: with :a.',
+      '-- @many',
+      `SELECT ':b {c}' AS a, id::text AS "d:e" -- :f`,
+      'FROM projects',
+    ].join('\n'),
   })
   t.strictSame(source.parameters, [])
   t.match(source.text.sql, `SELECT ':b {c}' AS a, id::text AS "d:e" FROM projects`)
+})
+
+t.test('a parameter of an included file may be null in the statement', async (t) => {
+  const [{ parameters }] = await describeFiles(t, {
+    'projects/x': '-- A statement.\n-- @many\n-- @nullable id\nSELECT id FROM projects WHERE {is-id}',
+    'projects/is-id': '-- Whether it is the project.\nid = :id',
+  })
+  t.strictSame(parameters, [{ name: 'id', type: 'string | null' }])
 })
 
 t.test('a file includes others, with arguments', async (t) => {
@@ -168,6 +184,7 @@ t.test('a file includes others, with arguments', async (t) => {
 })
 
 const start = '-- A statement.\n-- @many\n'
+const list = '-- A list.\n-- @page\nSELECT id FROM projects WHERE true\n'
 const mistakes: Record<string, [text: string, expected: RegExp]> = {
   'an unknown column': [`${start}SELECT id,\n  nam FROM projects`, /x\.sql:4:3: column "nam" does not exist/],
   'an unknown table': [`${start}SELECT id FROM project`, /x\.sql:3:16: relation "project" does not exist/],
@@ -247,17 +264,14 @@ const mistakes: Record<string, [text: string, expected: RegExp]> = {
     /x\.sql:1:1: the column a has the type ProjectStatus\[\], which rows do not convert/,
   ],
   'a filter with an unknown column': [
-    '-- A list.\n-- @page\nSELECT id FROM projects WHERE true\n-- @filter a\nnam = :a\n-- @sort id\nid\n-- @id\nid',
+    `${list}-- @filter a\nnam = :a\n-- @sort id\nid\n-- @id\nid`,
     /x\.sql:5:1: column "nam" does not exist/,
   ],
   'a sort key that does not exist': [
-    '-- A list.\n-- @page\nSELECT id FROM projects WHERE true\n-- @sort a\nnam\n-- @id\nid',
+    `${list}-- @sort a\nnam\n-- @id\nid`,
     /x\.sql:5:1: column "nam" does not exist/,
   ],
-  'a list without a sort key': [
-    '-- A list.\n-- @page\nSELECT id FROM projects WHERE true\n-- @id\nid',
-    /x\.sql:1:1: a @page states an @id/,
-  ],
+  'a list without a sort key': [`${list}-- @id\nid`, /x\.sql:1:1: a @page states an @id/],
 }
 for (const [name, [text, expected]] of Object.entries(mistakes))
   t.test(`mistake: ${name}`, async (t) => {

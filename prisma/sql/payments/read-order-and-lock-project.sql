@@ -1,4 +1,5 @@
--- `read-order` that locks the order's project, but not the order: `lock-order` locks it after its subscription.
+-- `read-order` that locks the order's project, but not the order: `lock-order` locks it after its
+-- subscription.
 -- @optional
 SELECT {order-columns items=order_items}, {projects/locked-access row=o}
 FROM orders o

@@ -53,7 +53,8 @@ export async function readCatalog(client: pg.Client): Promise<Catalog> {
   const columns = await client.query<{ table: string; name: string; not_null: boolean }>(`
     SELECT c.relname AS table, a.attname AS name, a.attnotnull AS not_null
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relkind IN ('r', 'p', 'v', 'm') AND c.relnamespace IN ('public'::regnamespace, 'pgboss'::regnamespace)
+    WHERE c.relkind IN ('r', 'p', 'v', 'm')
+      AND c.relnamespace IN ('public'::regnamespace, 'pgboss'::regnamespace)
       AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY c.relname, a.attnum`)
   const tables = new Map<string, TableColumn[]>()

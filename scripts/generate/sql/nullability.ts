@@ -35,9 +35,9 @@ const nullForNull = new Set(
   `lower upper length char_length octet_length cardinality abs ceil ceiling floor round sign trunc md5 encode
   decode substr substring left right replace repeat reverse btrim ltrim rtrim trim strpos translate unaccent
   to_char to_jsonb to_json date_trunc date_part extract hashtextextended make_interval jsonb_array_length
-  json_array_length jsonb_typeof similarity word_similarity to_tsvector to_tsquery plainto_tsquery array_append
-  array_cat array_prepend array_remove array_to_string string_to_array starts_with date power sqrt mod timezone
-  like_escape overlaps`.split(/\s+/),
+  json_array_length jsonb_typeof similarity word_similarity to_tsvector to_tsquery plainto_tsquery
+  array_append array_cat array_prepend array_remove array_to_string string_to_array starts_with date power
+  sqrt mod timezone`.split(/\s+/),
 )
 
 /**

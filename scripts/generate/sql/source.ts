@@ -80,7 +80,8 @@ function placed(file: string, offset: number, message: string): string {
   const start = text.lastIndexOf('\n', offset - 1) + 1
   const line = text.slice(0, offset).split('\n').length
   const excerpt = text.slice(start).split('\n', 1)[0]
-  return `${file}:${line}:${offset - start + 1}: ${message}\n    ${excerpt}\n    ${' '.repeat(offset - start)}^`
+  const column = offset - start
+  return `${file}:${line}:${column + 1}: ${message}\n    ${excerpt}\n    ${' '.repeat(column)}^`
 }
 
 /** @returns the file and the offset in it of a position in the text. */
@@ -111,9 +112,18 @@ export function camelCase(name: string): string {
   return name.replace(/[-_]+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-// In this order: string, quoted identifier, comment, cast, parameter, include or argument.
-const token =
-  /('(?:[^']|'')*')|"((?:[^"]|"")*)"|(--[^\n]*\n?)|(::)|:([a-z_]\w*)(\?)?|\{([a-z][\w/-]*)((?:\s+\w+=[^\s}]+)*)\}/g
+const token = new RegExp(
+  [
+    String.raw`'(?:[^']|'')*'`,
+    String.raw`"(?<identifier>(?:[^"]|"")*)"`,
+    String.raw`(?<comment>--[^\n]*\n?)`,
+    '::',
+    String.raw`:(?<parameter>[a-z_]\w*)(?<isNullable>\?)?`,
+    // An include, or an argument of the file that includes this one.
+    String.raw`\{(?<include>[a-z][\w/-]*)(?<given>(?:\s+\w+=[^\s}]+)*)\}`,
+  ].join('|'),
+  'g',
+)
 
 const annotation = /^-- @(\w+)(?: +(.*))?$/
 const cardinalities = ['one', 'optional', 'many', 'none', 'page']
@@ -124,6 +134,7 @@ class Reader {
   #types = new Map<string, string>()
   #nullable = new Map<string, boolean>()
   #parameters: Parameter[] = []
+  #nullableParameters = new Set<string>()
 
   constructor(root: string, file: string) {
     this.#root = root
@@ -183,6 +194,8 @@ class Reader {
         sections[0].value = value
       } else if (kind === 'type') {
         this.#addType(this.#file, offset, value)
+      } else if (kind === 'nullable') {
+        this.#nullableParameters.add(value)
       } else if (['filter', 'sort', 'total', 'id'].includes(kind)) {
         sections.at(-1)!.end = offset
         sections.push({ kind, value, at: offset, start: next, end: next, returns: null })
@@ -237,7 +250,7 @@ class Reader {
     let from = 0
     const copy = (until: number): void => this.#copy(text, content.slice(from, until), file, offset + from)
     for (const match of content.matchAll(token)) {
-      const [whole, , identifier, comment, , parameter, isNullable, include, given] = match
+      const { identifier, comment, parameter, isNullable, include, given } = match.groups!
       const at = offset + match.index
       let inserted: string | null = null
       if (identifier !== undefined && /[!?]$/.test(identifier)) {
@@ -245,13 +258,13 @@ class Reader {
         this.#nullable.set(name, identifier.endsWith('?'))
         inserted = `"${name}"`
       } else if (comment !== undefined) inserted = ''
-      else if (parameter !== undefined) inserted = `$${this.#number(parameter, isNullable === '?')}`
+      else if (parameter !== undefined) inserted = `$${this.#number(parameter, isNullable !== undefined)}`
       else if (include !== undefined && args.has(include)) inserted = args.get(include)!
       else if (include === undefined) continue
       copy(match.index)
-      from = match.index + whole.length
+      from = match.index + match[0].length
       if (inserted !== null) this.#copy(text, inserted, file, at)
-      else this.#include(text, include!, given!, { file, at, args, depth })
+      else this.#include(text, include, given, { file, at, args, depth })
     }
     copy(content.length)
   }
@@ -297,7 +310,7 @@ class Reader {
     let index = this.#parameters.findIndex((each) => each.name === name)
     if (index === -1) index = this.#parameters.push({ name, nullable }) - 1
     // One mark suffices, wherever the parameter occurs.
-    if (nullable) this.#parameters[index].nullable = true
+    if (nullable || this.#nullableParameters.has(name)) this.#parameters[index].nullable = true
     return index + 1
   }
 }
