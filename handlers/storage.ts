@@ -59,7 +59,7 @@ export const storage = {
         data: { ...fields, metadata, expiresAt, updatedAt: timestampAfter(new Date(previous.updated_at)) },
         select: { id: true },
       })
-      const file = await fileById(tx, previous.id)
+      const file = (await fileById(tx, previous.id))!
       await events.emit(tx, 'file.updated', file, { previous, userId: file.owner_id })
       return { status: 200, body: file }
     })

@@ -169,7 +169,8 @@ export interface LockOrderRow {
 }
 
 /**
- * `read-order` that locks the order's project, but not the order: `lock-order` locks it after its subscription.
+ * `read-order` that locks the order's project, but not the order: `lock-order` locks it after its
+ * subscription.
  * @see prisma/sql/payments/read-order-and-lock-project.sql
  */
 export const readOrderAndLockProject = optional<{ user_id: string; id: string }, ReadOrderAndLockProjectRow>(

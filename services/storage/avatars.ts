@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/storage.ts'
 import { notFound, unauthorized } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Bytes, FilePart } from '../../infra/contract/operation.ts'
@@ -20,16 +20,7 @@ const sizes = [64, 128, 256] as const
 const largestSize = 256
 
 type Size = (typeof sizes)[number]
-interface Variant {
-  size: Size
-  bytes: number
-  sha256: string
-}
-interface Row {
-  id: string
-  variants: Variant[]
-  updated_at: string
-}
+type Variant = sql.FindAvatarRow['variants'][number]
 
 /** A rendered avatar that is not stored yet: a temporary file for each blob key. */
 export interface RenderedAvatar {
@@ -71,10 +62,8 @@ export async function renderAvatar({ tempFiles }: Storage, upload: FilePart): Pr
   return { id, variants, files, discard }
 }
 
-const readByUser = statement<Row>('SELECT id, variants, updated_at FROM avatars WHERE user_id = $1')
-
 export async function findAvatar(db: Db, userId: string): Promise<Avatar | null> {
-  const [row] = await db.sql(readByUser, [userId])
+  const row = await sql.findAvatarOfUser(db, { user_id: userId })
   return row === undefined ? null : toAvatar(row)
 }
 
@@ -84,33 +73,31 @@ export async function lockAvatar(tx: Db, userId: string): Promise<Avatar | null>
   return await findAvatar(tx, userId)
 }
 
-const deleteRow = statement('DELETE FROM avatars WHERE user_id = $1')
-const updateUser = statement<{ updated_at: string }>(`
-  UPDATE users SET avatar_url = $2, updated_at = greatest(now(), updated_at + interval '1 millisecond')
-  WHERE id = $1 RETURNING updated_at`)
-const insertRow = statement<Row>(`
-  INSERT INTO avatars (id, user_id, variants, updated_at) VALUES ($1, $2, $3, $4)
-  RETURNING id, variants, updated_at`)
-
 /** Replaces the user's avatar by one whose blobs are stored. The user must be locked. */
 export async function replaceAvatar(
   tx: Db,
   userId: string,
   { id, variants }: RenderedAvatar,
 ): Promise<Avatar> {
-  await tx.sql(deleteRow, [userId])
-  const [{ updated_at: updatedAt }] = await tx.sql(updateUser, [userId, urlOf(id, largestSize)])
-  const [row] = await tx.sql(insertRow, [id, userId, JSON.stringify(variants), updatedAt])
+  await sql.deleteAvatarOfUser(tx, { user_id: userId })
+  const { updated_at: updatedAt } = await sql.setAvatarUrl(tx, {
+    user_id: userId,
+    avatar_url: urlOf(id, largestSize),
+  })
+  const row = await sql.insertAvatar(tx, {
+    id,
+    user_id: userId,
+    variants: JSON.stringify(variants),
+    updated_at: updatedAt,
+  })
   return toAvatar(row)
 }
 
 /** The user must be locked. */
 export async function deleteAvatar(tx: Db, userId: string): Promise<void> {
-  await tx.sql(deleteRow, [userId])
-  await tx.sql(updateUser, [userId, null])
+  await sql.deleteAvatarOfUser(tx, { user_id: userId })
+  await sql.setAvatarUrl(tx, { user_id: userId, avatar_url: null })
 }
-
-const readById = statement<Row>('SELECT id, variants, updated_at FROM avatars WHERE id = $1')
 
 /**
  * One size of an avatar as a public response that browsers may cache forever. Throws 404 for a missing or
@@ -121,9 +108,9 @@ export async function toAvatarImage(
   blobStore: BlobStore,
   { id, size }: { id: string; size: Size },
 ): Promise<Bytes> {
-  const [row] = await db.sql(readById, [id])
+  const row = await sql.findAvatar(db, { id })
   const variant = row?.variants.find((one) => one.size === size)
-  if (variant === undefined) throw notFound('avatar', id)
+  if (row === undefined || variant === undefined) throw notFound('avatar', id)
   return {
     type: avatarContentType,
     bytes: variant.bytes,
@@ -143,7 +130,7 @@ export async function toAvatarImage(
   }
 }
 
-function toAvatar({ id, variants, updated_at }: Row): Avatar {
+function toAvatar({ id, variants, updated_at }: sql.FindAvatarRow): Avatar {
   const { bytes, sha256 } = variants.find(({ size }) => size === largestSize)!
   return {
     id,

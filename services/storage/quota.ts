@@ -1,18 +1,15 @@
 // Storage usage and quota of a workspace: a project, or a user's files outside of projects.
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/storage.ts'
 
 export interface Usage {
   files: number
   bytes: number
 }
 
-const readUsage = statement<Usage>('SELECT files, bytes FROM storage_usage WHERE space_id = $1')
-
 export async function usageOf(db: Db, workspaceId: string): Promise<Usage> {
-  const [usage] = await db.sql(readUsage, [workspaceId])
-  return usage ?? { files: 0, bytes: 0 }
+  return (await sql.readUsage(db, { space_id: workspaceId })) ?? { files: 0, bytes: 0 }
 }
 
 /** The quota in bytes of a project, or of a user when `projectId` is null. */

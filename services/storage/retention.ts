@@ -1,12 +1,10 @@
 // Data retention of storage: deletes expired files and uploads, the blobs of deleted rows, and what crashed
 // processes left behind. A blob that a row refers to is never deleted.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/storage.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { isBlobKey } from './blobs/blob-store.ts'
-import { deleteBatchStep } from '../../infra/database/batch-delete.ts'
-import { fileColumns, type File } from './files.ts'
 import type { Storage } from './storage.ts'
 import { deleteExpiredUploads } from './uploads/retention.ts'
 
@@ -47,14 +45,6 @@ export interface OrphanOptions {
   hours?: number
 }
 
-/**
- * Files in the workspace of a deleted user, which no one can read. Files with documents follow once those are
- * deleted.
- */
-const filesOfDeletedUsers = `
-  SELECT f.id FROM users u JOIN files f ON f.space_id = u.id
-  WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id) LIMIT $1`
-
 /** Deletes what deleted accounts and crashes leave behind. */
 export function storageRetentionTasks(
   { storage }: StorageRetention,
@@ -65,7 +55,11 @@ export function storageRetentionTasks(
   return [
     {
       name: 'files of deleted users',
-      step: deleteBatchStep('files', filesOfDeletedUsers, batchSize.filesOfDeletedUsers),
+      async step(db) {
+        const limit = batchSize.filesOfDeletedUsers
+        const { n } = await sql.deleteFilesOfDeletedUsers(db, { limit })
+        return { removed: n, more: n === limit }
+      },
     },
     {
       name: 'orphans',
@@ -79,44 +73,29 @@ export function storageRetentionTasks(
   ]
 }
 
-interface ExpiredFile {
-  id: string
-  expires_at: string
-}
-
-const readExpired = statement<ExpiredFile>(`
-  SELECT id, expires_at FROM files
-  WHERE expires_at <= now() AND ($1::timestamptz IS NULL OR (expires_at, id) > ($1, $2))
-  ORDER BY expires_at, id LIMIT $3`)
-const lockExpired = statement<File>(
-  `SELECT ${fileColumns} FROM files f WHERE f.id = $1 AND f.expires_at <= now() FOR UPDATE OF f SKIP LOCKED`,
-)
-const deleteFile = statement('DELETE FROM files WHERE id = $1')
-
-async function listExpired(db: Db, after: ExpiredFile | null): Promise<ExpiredFile[]> {
-  return await db.sql(readExpired, [after?.expires_at ?? null, after?.id ?? null, batchSize.expiredFiles])
+async function listExpired(
+  db: Db,
+  after: sql.ListExpiredFilesRow | null,
+): Promise<sql.ListExpiredFilesRow[]> {
+  return await sql.listExpiredFiles(db, {
+    after_expires_at: after?.expires_at ?? null,
+    after_id: after?.id ?? null,
+    limit: batchSize.expiredFiles,
+  })
 }
 
 async function deleteExpired(
   tx: Db,
   { events, deleteDocuments }: Pick<ExpiryOptions, 'events' | 'deleteDocuments'>,
-  { id }: ExpiredFile,
+  { id }: sql.ListExpiredFilesRow,
 ): Promise<{ removed: number; more: boolean }> {
-  const [file] = await tx.sql(lockExpired, [id])
+  const file = await sql.lockExpiredFile(tx, { id })
   if (file === undefined) return { removed: 0, more: false }
   await deleteDocuments(tx, id)
-  await tx.sql(deleteFile, [id])
+  await sql.deleteFile(tx, { id })
   await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
   return { removed: 1, more: false }
 }
-
-const readDue = statement<{ key: string }>(
-  'SELECT key FROM deleted_blobs WHERE delete_after <= now() ORDER BY delete_after LIMIT $1',
-)
-const deleteRows = statement('DELETE FROM deleted_blobs WHERE key = ANY($1)')
-const postpone = statement(
-  "UPDATE deleted_blobs SET delete_after = now() + interval '10 minutes' WHERE key = ANY($1)",
-)
 
 /**
  * Deletes the blobs first and their queue rows second. A crash in between repeats the deletion, which is
@@ -124,23 +103,18 @@ const postpone = statement(
  * others.
  */
 async function deleteBlobs(db: Db, storage: Storage): Promise<{ removed: number; more: boolean }> {
-  const keys = (await db.sql(readDue, [batchSize.deletedBlobs])).map(({ key }) => key)
+  const keys = (await sql.listDueBlobs(db, { limit: batchSize.deletedBlobs })).map(({ key }) => key)
   if (keys.length === 0) return { removed: 0, more: false }
   const { deleted, error } = await (await storage.blobStore()).delete(keys)
-  await db.sql(deleteRows, [deleted])
+  await sql.dequeueBlobs(db, { keys: deleted })
   if (deleted.length < keys.length) {
-    await db.sql(postpone, [keys.filter((key) => !deleted.includes(key))])
+    await sql.postponeBlobs(db, { keys: keys.filter((key) => !deleted.includes(key)) })
     throw new Error(`${keys.length - deleted.length} of ${keys.length} blobs could not be deleted`, {
       cause: error,
     })
   }
   return { removed: keys.length, more: keys.length === batchSize.deletedBlobs }
 }
-
-const selectOrphans = statement<{ key: string }>(`
-  SELECT k.key FROM unnest($1::text[]) AS k (key)
-  WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_key = k.key)
-    AND NOT EXISTS (SELECT 1 FROM avatars a WHERE a.id = split_part(k.key, '-', 1))`)
 
 export interface OrphanSweep {
   /** Whether the last step left more to do. */
@@ -180,7 +154,8 @@ export function createOrphanSweep(storage: Storage): OrphanSweep {
         const old = value
           .filter(({ key, modifiedAt }) => isBlobKey(key) && modifiedAt < before)
           .map(({ key }) => key)
-        const orphans = old.length === 0 ? [] : (await db.sql(selectOrphans, [old])).map(({ key }) => key)
+        const orphans =
+          old.length === 0 ? [] : (await sql.listOrphanedBlobs(db, { keys: old })).map(({ key }) => key)
         const { deleted, error } = await blobStore.delete(orphans)
         failure ??= error
         return { removed: deleted.length, more: true }

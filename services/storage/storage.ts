@@ -1,7 +1,7 @@
 // The storage service: temporary and partial files, the blob store, and download counts.
 import type { Config } from '../../infra/config/config.ts'
 import { wasRolledBack, type Database } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/storage.ts'
 import { RolledBack } from '../../infra/errors.ts'
 import type { BlobStore, LocalFile } from './blobs/blob-store.ts'
 import { createDiskBlobStore } from './blobs/disk.ts'
@@ -34,10 +34,6 @@ export interface StorageOptions {
   /** Milliseconds between two writes of the download counts. Default 2,000. */
   interval?: number
 }
-
-const writeCounts = statement(`
-  UPDATE files f SET download_count = f.download_count + c.n
-  FROM unnest($1::text[], $2::int[]) AS c (id, n) WHERE f.id = c.id`)
 
 async function createBlobStore({ s3, storageDir }: Readonly<Config>): Promise<BlobStore> {
   if (s3 === null) return createDiskBlobStore(storageDir)
@@ -110,7 +106,7 @@ export function createStorage(
     // Sorted by id, so that two processes lock the rows in the same order and cannot deadlock.
     const rows = [...flushed].sort(([a], [b]) => (a < b ? -1 : 1))
     try {
-      await db.sql(writeCounts, [rows.map(([id]) => id), rows.map(([, n]) => n)])
+      await sql.addDownloads(db, { ids: rows.map(([id]) => id), counts: rows.map(([, n]) => n) })
     } catch (error) {
       for (const [id, n] of rows) counts.set(id, (counts.get(id) ?? 0) + n)
       onError(error as Error)

@@ -1,6 +1,6 @@
 // Turns a complete upload into a file, exactly once.
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/storage.ts'
 import { notFound, RolledBack } from '../../../infra/errors.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import type { TempFile } from '../blobs/temp-files.ts'
@@ -8,13 +8,7 @@ import { addFile } from '../create-file.ts'
 import { newFileId } from '../files.ts'
 import { checksumMismatch } from './checksum.ts'
 import { leaseLost, type Lease } from './lease.ts'
-import {
-  deleteUpload,
-  lockUpload,
-  type StoredUpload,
-  type UploadRequest,
-  type UploadServices,
-} from './uploads.ts'
+import { deleteUpload, type StoredUpload, type UploadRequest, type UploadServices } from './uploads.ts'
 
 /** Rolls back because another request has finished the upload. */
 class AlreadyFinished extends RolledBack {
@@ -31,15 +25,13 @@ class AlreadyFinished extends RolledBack {
  * held.
  */
 async function lockLeasedUpload(tx: Db, id: string, lease: Lease): Promise<StoredUpload> {
-  const [row] = await tx.sql(lockUpload, [id])
+  const row = await sql.lockUpload(tx, { id })
   if (row === undefined) throw notFound('upload', id)
   if (row.file_id !== null) throw new AlreadyFinished(row.file_id)
   // A new lease holder may change the bytes.
   if (row.holder !== lease.id) throw leaseLost()
   return row
 }
-
-const setFileId = statement('UPDATE uploads SET file_id = $2 WHERE id = $1')
 
 /**
  * Creates the file of a complete, leased upload. Throws 460 and deletes the upload when the bytes do not
@@ -113,7 +105,7 @@ async function storeFile(
         sha256,
         expiresAt: upload.file_expires_at,
       })
-      await tx.sql(setFileId, [upload.id, fileId])
+      await sql.setFileOfUpload(tx, { id: upload.id, file_id: fileId })
     }),
   )
   return fileId

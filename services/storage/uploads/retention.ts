@@ -1,24 +1,9 @@
 // Data retention of uploads: deletes expired uploads, and partial files that no unfinished upload uses.
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
-import {
-  deleteUpload,
-  deleteUploadRows,
-  uploadColumns,
-  type StoredUpload,
-  type UploadServices,
-} from './uploads.ts'
+import * as sql from '../../../generated/sql/storage.ts'
+import { deleteUpload, deleteUploadRows, type UploadServices } from './uploads.ts'
 
 const batchSize = 100
-
-const lockExpired = statement<StoredUpload>(`
-  SELECT ${uploadColumns} FROM uploads u WHERE u.expires_at <= now() AND coalesce(u.held_until < now(), true)
-  ORDER BY u.expires_at LIMIT $1 FOR UPDATE SKIP LOCKED`)
-const selectUnused = statement<{ name: string }>(`
-  SELECT k.name FROM unnest($1::text[]) AS k (name)
-  WHERE NOT EXISTS (
-    SELECT 1 FROM uploads u WHERE u.id = split_part(k.name, '.', 1) AND u.file_id IS NULL
-  )`)
 
 /** The step of a retention task. */
 export async function deleteExpiredUploads(
@@ -26,7 +11,7 @@ export async function deleteExpiredUploads(
   services: Pick<UploadServices, 'storage' | 'events'>,
 ): Promise<{ removed: number; more: boolean }> {
   const removed = await db.transaction(async (tx) => {
-    const uploads = await tx.sql(lockExpired, [batchSize])
+    const uploads = await sql.lockExpiredUploads(tx, { limit: batchSize })
     // A finished upload emits no event: its file stays.
     await deleteUploadRows(
       tx,
@@ -39,7 +24,7 @@ export async function deleteExpiredUploads(
   const { partialFiles } = services.storage
   let unusedFiles = 0
   for await (const names of partialFiles.list()) {
-    const unused = (await db.sql(selectUnused, [names])).map(({ name }) => name)
+    const unused = (await sql.listUnusedPartialFiles(db, { names })).map(({ name }) => name)
     await partialFiles.delete(unused)
     unusedFiles += unused.length
   }

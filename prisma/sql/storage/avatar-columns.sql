@@ -1,0 +1,3 @@
+-- The columns of an avatar.
+-- @type variants Omit<Schemas['AvatarVariant'], 'url'>[]
+id, variants, updated_at

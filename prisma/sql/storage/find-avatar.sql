@@ -1,0 +1,3 @@
+-- An avatar by its id.
+-- @optional
+SELECT {avatar-columns} FROM avatars WHERE id = :id

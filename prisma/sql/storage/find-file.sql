@@ -1,0 +1,5 @@
+-- A file, expired or not, without authorization.
+-- @optional
+SELECT {file-columns}, f.project_id, f.owner_id
+FROM files f
+WHERE f.id = :id

@@ -1,0 +1,27 @@
+-- The files of a workspace. TypeIDs sort by creation time. The total without filters is the maintained count,
+-- minus expired files that are not deleted yet.
+-- @page
+SELECT {file-columns}, f.project_id, f.owner_id
+FROM files f
+WHERE f.space_id = :space_id AND {is-unexpired}
+-- @filter content_type_pattern searches
+f.content_type COLLATE "C" LIKE :content_type_pattern
+-- @filter visibility searches
+f.visibility = :visibility
+-- @filter tag searches
+f.tags @> ARRAY[:tag]::text[]
+-- @filter path searches
+f.path COLLATE "C" = :path OR f.path COLLATE "C" LIKE :subfolder_pattern
+-- @filter name_pattern searches
+lower(f.name) LIKE lower(:name_pattern)
+-- @sort created_at
+f.id
+-- @sort name
+lower(f.name)
+-- @sort bytes
+f.bytes
+-- @id
+f.id
+-- @total
+SELECT coalesce((SELECT files FROM storage_usage WHERE space_id = :space_id), 0)
+  - (SELECT count(*) FROM files f WHERE f.space_id = :space_id AND f.expires_at <= now()) AS total

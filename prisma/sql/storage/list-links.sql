@@ -1,0 +1,13 @@
+-- The links of a file.
+-- @page
+SELECT {link-columns}
+FROM file_links l JOIN files f ON f.id = l.file_id
+WHERE l.file_id = :file_id
+-- @sort created_at
+l.created_at
+-- @sort expires_at
+l.expires_at
+-- @id
+l.id
+-- @total
+SELECT count(*) AS total FROM file_links WHERE file_id = :file_id

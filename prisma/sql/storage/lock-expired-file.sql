@@ -1,0 +1,6 @@
+-- Locks a file for its deletion if it has expired and no other transaction has locked it.
+-- @optional
+SELECT {file-columns}, f.project_id, f.owner_id
+FROM files f
+WHERE f.id = :id AND f.expires_at <= now()
+FOR UPDATE OF f SKIP LOCKED
