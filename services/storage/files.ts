@@ -49,8 +49,7 @@ async function loadFile(
   { params: { id }, principal }: FileRequest,
   { lock = false } = {},
 ): Promise<sql.ReadFileRow> {
-  // No user has an empty id.
-  const row = await (lock ? sql.lockFile : sql.readFile)(db, { id, user_id: principal?.userId ?? '' })
+  const row = await (lock ? sql.lockFile : sql.readFile)(db, { id, user_id: principal?.userId ?? null })
   if (row === undefined || row.project_status === 'deleted') throw notFound('file', id)
   return row
 }

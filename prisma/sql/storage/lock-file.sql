@@ -1,5 +1,6 @@
 -- `read-file` that locks the file against other writers, and its project.
 -- @optional
+-- @nullable user_id
 SELECT {file-columns}, f.blob_key, u.status AS owner_status, {projects/locked-access row=f}
 FROM files f JOIN users u ON u.id = f.owner_id
 WHERE f.id = :id AND {is-unexpired}
