@@ -106,6 +106,11 @@ const nullability: Record<string, [select: string, columns: string[]]> = {
     'WITH p AS (UPDATE projects SET version = version + 1 RETURNING *) SELECT id, description FROM p',
     ['id: string', 'description?: string'],
   ],
+  'the condition of an UPDATE, for a column that it sets and one that it does not': [
+    `UPDATE projects SET category = NULL WHERE category = :a AND description = :b
+     RETURNING category, description`,
+    ['category?: string', 'description: string'],
+  ],
   'a star': [
     'SELECT x.* FROM (SELECT m.id, p.description FROM members m JOIN projects p ON true) x',
     ['id: string', 'description?: string'],

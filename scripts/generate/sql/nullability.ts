@@ -79,8 +79,19 @@ class Inference {
     for (const item of [...(statement.fromClause ?? []), ...(statement.usingClause ?? [])])
       scope.relations.push(...this.#relations(item, scope))
     narrow(statement.whereClause, scope)
+    if (kind === 'UpdateStmt') this.#restore(statement, scope)
     const list = returningClause?.exprs ?? statement.returningList ?? []
     return list.flatMap(({ ResTarget: target }: Node) => this.#target(target, scope))
+  }
+
+  /** The condition of an UPDATE is about the values before it, not about those that it sets. */
+  #restore({ relation, targetList }: Node, { relations: [{ columns }] }: Scope): void {
+    const declared = this.#table(relation.relname) ?? []
+    for (const { ResTarget: target } of targetList) {
+      const column = columns.find(({ name }) => name === target.name)
+      if (column !== undefined)
+        column.nullable = declared.find(({ name }) => name === target.name)?.nullable ?? true
+    }
   }
 
   #select(select: Node, scope: Scope): Column[] {

@@ -10,6 +10,7 @@ import { prepareDatabase } from '../../../infra/prepare-database.ts'
 import { readCatalog, type Catalog } from './catalog.ts'
 import { describe, type Description } from './describe.ts'
 import { emitSql, typed, type Described } from './emit.ts'
+import { requireFunctions } from './functions.ts'
 import { nullableColumns } from './nullability.ts'
 import { placeOf, readSources, sqlFiles, SqlMistake, type SqlSource, type Text } from './source.ts'
 
@@ -40,7 +41,10 @@ export async function staleSql(root: string): Promise<string[]> {
 /** The files of generated/sql by name. */
 async function emitFrom(root: string): Promise<Map<string, string>> {
   const sources = readSources(root)
-  const described = await withDatabase((client) => describeAll(client, sources))
+  const described = await withDatabase(async (client) => {
+    await requireFunctions(client, root)
+    return await describeAll(client, sources)
+  })
   return new Map([...emitSql(described), [stampName, stampOf(root)]])
 }
 

@@ -1,0 +1,15 @@
+-- Adds new files to the storage usage.
+CREATE OR REPLACE FUNCTION count_new_files()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO storage_usage AS u (space_id, files, bytes)
+  SELECT space_id, count(*), sum(bytes) FROM added GROUP BY space_id ORDER BY space_id
+  ON CONFLICT (space_id) DO UPDATE SET files = u.files + excluded.files, bytes = u.bytes + excluded.bytes;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER files_added AFTER INSERT ON files
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_new_files();

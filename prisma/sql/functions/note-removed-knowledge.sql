@@ -1,0 +1,14 @@
+-- Queues the word counts of a deleted knowledge base for deletion.
+CREATE OR REPLACE FUNCTION note_removed_knowledge()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO removed_chunks (knowledge_base_id, language, tokens, terms) SELECT id, 'simple', 0, '{}' FROM
+    removed;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER knowledge_bases_removed AFTER DELETE ON knowledge_bases
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION note_removed_knowledge();

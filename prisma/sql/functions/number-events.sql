@@ -1,0 +1,28 @@
+-- Numbers committed events, one caller at a time, and notifies the readers of the log. A sequence that is
+-- drawn while writing becomes visible out of order: a reader that asks for events after a number could miss
+-- one that commits late.
+CREATE OR REPLACE FUNCTION number_events(most integer, OUT last bigint, OUT numbered integer)
+RETURNS record
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  numbered := 0;
+  IF NOT EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) THEN
+    SELECT last_sequence INTO last FROM event_log;
+    RETURN;
+  END IF;
+  SELECT last_sequence INTO last FROM event_log FOR UPDATE;
+  WITH next AS (
+    SELECT id, last + row_number() OVER (ORDER BY position) AS number
+    FROM (SELECT id, position FROM events WHERE sequence IS NULL ORDER BY position LIMIT most
+      FOR NO KEY UPDATE) unnumbered
+  ), written AS (
+    UPDATE events e SET sequence = next.number FROM next WHERE e.id = next.id RETURNING 1
+  )
+  SELECT count(*) INTO numbered FROM written;
+  IF numbered > 0 THEN
+    last := last + numbered;
+    UPDATE event_log SET last_sequence = last;
+    PERFORM pg_notify('events', last::text);
+  END IF;
+END $function$;
