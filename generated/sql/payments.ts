@@ -1,9 +1,305 @@
 // Generated from prisma/sql by `npm run generate`. Do not edit.
-import { many, one, optional } from '../../infra/database/queries.ts'
+import { many, none, one, optional } from '../../infra/database/queries.ts'
 import { page } from '../../infra/database/list.ts'
 import type { components } from '../types.ts'
 
 type Schemas = components['schemas']
+
+/**
+ * Accepts the gateway's state of a subscription again.
+ * @see prisma/sql/payments/accept-gateway-state.sql
+ */
+export const acceptGatewayState = none<{ id: string }>(
+  'payments/accept-gateway-state',
+  `UPDATE subscriptions SET sync_pending = false, synced_at = NULL WHERE id = $1 AND sync_pending`,
+  ['id'],
+)
+
+/**
+ * Moves a reserved amount of a locked order to its refunded amount.
+ * @see prisma/sql/payments/add-refunded-amount.sql
+ */
+export const addRefundedAmount = one<{ amount: number; at: Date | string; order_id: string }, AddRefundedAmountRow>(
+  'payments/add-refunded-amount',
+  `UPDATE orders o SET refunding_amount = refunding_amount - $1, refunded_amount = refunded_amount + $1,
+  status = CASE WHEN refunded_amount + $1 = total_amount
+    THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
+  updated_at = greatest($2, updated_at + interval '1 millisecond')
+WHERE id = $3 AND status IN ('paid', 'partially_refunded')
+RETURNING o.id, o.number, o.status,
+(SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+ FROM order_items i WHERE i.order_id = o.id) AS "items",
+o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
+o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+  ['amount', 'at', 'order_id'],
+)
+export interface AddRefundedAmountRow {
+  id: string
+  number: string
+  status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
+  items: Schemas['OrderItem'][]
+  subtotal_amount: number
+  total_amount: number
+  refunded_amount: number
+  currency: Schemas['Currency']
+  checkout_id: string | null
+  subscription_id: string | null
+  metadata: Record<string, string>
+  paid_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Deletes a batch of the webhook events that were received more than :days ago.
+ * @see prisma/sql/payments/delete-gateway-events.sql
+ */
+export const deleteGatewayEvents = one<{ days: number; limit: number }, DeleteGatewayEventsRow>(
+  'payments/delete-gateway-events',
+  `WITH deleted AS (
+  DELETE FROM gateway_events WHERE id = ANY(ARRAY(
+    SELECT id FROM gateway_events WHERE received_at < now() - make_interval(days => $1) LIMIT $2))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['days', 'limit'],
+)
+export interface DeleteGatewayEventsRow {
+  n: number
+}
+
+/**
+ * Detaches a batch of checkout sessions from a project.
+ * @see prisma/sql/payments/detach-checkouts.sql
+ */
+export const detachCheckouts = one<{ project_id: string; limit: number }, DetachCheckoutsRow>(
+  'payments/detach-checkouts',
+  `WITH detached AS (
+  UPDATE checkouts SET project_id = NULL
+  WHERE id = ANY(ARRAY(SELECT id FROM checkouts WHERE project_id = $1 LIMIT $2)) RETURNING 1
+)
+SELECT count(*)::int AS n FROM detached`,
+  ['project_id', 'limit'],
+)
+export interface DetachCheckoutsRow {
+  n: number
+}
+
+/**
+ * Detaches a batch of orders from a project.
+ * @see prisma/sql/payments/detach-orders.sql
+ */
+export const detachOrders = one<{ project_id: string; limit: number }, DetachOrdersRow>(
+  'payments/detach-orders',
+  `WITH detached AS (
+  UPDATE orders SET project_id = NULL
+  WHERE id = ANY(ARRAY(SELECT id FROM orders WHERE project_id = $1 LIMIT $2)) RETURNING 1
+)
+SELECT count(*)::int AS n FROM detached`,
+  ['project_id', 'limit'],
+)
+export interface DetachOrdersRow {
+  n: number
+}
+
+/**
+ * Detaches a batch of subscriptions from a project.
+ * @see prisma/sql/payments/detach-subscriptions.sql
+ */
+export const detachSubscriptions = one<{ project_id: string; limit: number }, DetachSubscriptionsRow>(
+  'payments/detach-subscriptions',
+  `WITH detached AS (
+  UPDATE subscriptions SET project_id = NULL
+  WHERE id = ANY(ARRAY(SELECT id FROM subscriptions WHERE project_id = $1 LIMIT $2)) RETURNING 1
+)
+SELECT count(*)::int AS n FROM detached`,
+  ['project_id', 'limit'],
+)
+export interface DetachSubscriptionsRow {
+  n: number
+}
+
+/**
+ * Fails the payment attempts of a closed checkout session that wait for a confirmation.
+ * @see prisma/sql/payments/fail-unconfirmed-payments.sql
+ */
+export const failUnconfirmedPayments = none<{ at: Date | string; checkout_id: string }>(
+  'payments/fail-unconfirmed-payments',
+  `UPDATE payments SET status = 'failed', failure_code = 'expired', due_at = NULL, updated_at = $1
+WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
+  ['at', 'checkout_id'],
+)
+
+/**
+ * A checkout session with its owner, without authorization.
+ * @see prisma/sql/payments/find-checkout.sql
+ */
+export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
+  'payments/find-checkout',
+  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+FROM checkouts c
+WHERE c.id = $1`,
+  ['id'],
+)
+export interface FindCheckoutRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * The time, if a checkout session is due to expire.
+ * @see prisma/sql/payments/find-due-checkout.sql
+ */
+export const findDueCheckout = optional<{ id: string }, FindDueCheckoutRow>(
+  'payments/find-due-checkout',
+  `SELECT payments_now() AS "now" FROM checkouts c
+WHERE c.id = $1 AND c.status = 'open' AND c.gateway_reference IS NULL
+AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing') AND c.expires_at <= payments_now()`,
+  ['id'],
+)
+export interface FindDueCheckoutRow {
+  now: string
+}
+
+/**
+ * A slow payment, if it is due to finish.
+ * @see prisma/sql/payments/find-due-payment.sql
+ */
+export const findDuePayment = optional<{ id: string }, FindDuePaymentRow>(
+  'payments/find-due-payment',
+  `SELECT order_id, checkout_id, gateway, card FROM payments WHERE id = $1 AND due_at <= payments_now()`,
+  ['id'],
+)
+export interface FindDuePaymentRow {
+  order_id: string
+  checkout_id: string | null
+  gateway: string
+  card: { brand: string; last4: string; renews: boolean } | null
+}
+
+/**
+ * The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by an index.
+ * Tasks that are due at the same time run in the order of `rank`.
+ * @see prisma/sql/payments/find-due-task.sql
+ */
+export const findDueTask = optional<{ at: Date | string | null; except: readonly string[] }, FindDueTaskRow>(
+  'payments/find-due-task',
+  `SELECT kind, id, at FROM (
+  (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at FROM payments p
+   WHERE p.due_at <= coalesce($1, payments_now()) AND p.id <> ALL($2) ORDER BY p.due_at, p.id LIMIT 1)
+  UNION ALL
+  (SELECT 2, 'checkout', c.id, c.expires_at FROM checkouts c
+   WHERE c.status = 'open' AND c.gateway_reference IS NULL
+AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing') AND c.expires_at <= coalesce($1, payments_now()) AND c.id <> ALL($2)
+   ORDER BY c.expires_at, c.id LIMIT 1)
+  UNION ALL
+  (SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
+   WHERE s.due_at <= coalesce($1, payments_now()) AND s.id <> ALL($2) ORDER BY s.due_at, s.id LIMIT 1)
+) due
+ORDER BY at, rank LIMIT 1`,
+  ['at', 'except'],
+)
+export interface FindDueTaskRow {
+  kind: 'payment' | 'checkout' | 'subscription'
+  id: string
+  at: string
+}
+
+/**
+ * A webhook event, if it was processed.
+ * @see prisma/sql/payments/find-gateway-event.sql
+ */
+export const findGatewayEvent = optional<{ id: string }, FindGatewayEventRow>(
+  'payments/find-gateway-event',
+  `SELECT id FROM gateway_events WHERE id = $1`,
+  ['id'],
+)
+export interface FindGatewayEventRow {
+  id: string
+}
+
+/**
+ * A checkout session, if it has a session at its gateway.
+ * @see prisma/sql/payments/find-gateway-session.sql
+ */
+export const findGatewaySession = optional<{ id: string }, FindGatewaySessionRow>(
+  'payments/find-gateway-session',
+  `SELECT id FROM checkouts WHERE id = $1 AND gateway_reference IS NOT NULL`,
+  ['id'],
+)
+export interface FindGatewaySessionRow {
+  id: string
+}
+
+/**
+ * A late payment that is not refunded yet, with the gateway's id of it.
+ * @see prisma/sql/payments/find-late-payment.sql
+ */
+export const findLatePayment = optional<{ id: string }, FindLatePaymentRow>(
+  'payments/find-late-payment',
+  `SELECT order_id, gateway_reference AS "payment" FROM payments WHERE id = $1 AND status = 'returning'`,
+  ['id'],
+)
+export interface FindLatePaymentRow {
+  order_id: string
+  payment: string
+}
+
+/**
+ * The latest payment attempt of a checkout session.
+ * An active attempt comes first: of two simultaneous attempts the active one may have the earlier id.
+ * Superseded attempts do not count.
+ * @see prisma/sql/payments/find-latest-attempt.sql
+ */
+export const findLatestAttempt = optional<{ checkout_id: string }, FindLatestAttemptRow>(
+  'payments/find-latest-attempt',
+  `SELECT id, status, failure_code, card FROM payments
+WHERE checkout_id = $1 AND failure_code IS DISTINCT FROM 'superseded'
+ORDER BY status IN ('processing', 'requires_confirmation') DESC, id DESC LIMIT 1`,
+  ['checkout_id'],
+)
+export interface FindLatestAttemptRow {
+  id: string
+  status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
+  failure_code: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+}
+
+/**
+ * The order of a refund.
+ * @see prisma/sql/payments/find-order-of-refund.sql
+ */
+export const findOrderOfRefund = optional<{ id: string }, FindOrderOfRefundRow>(
+  'payments/find-order-of-refund',
+  `SELECT order_id FROM refunds WHERE id = $1`,
+  ['id'],
+)
+export interface FindOrderOfRefundRow {
+  order_id: string
+}
 
 /**
  * An order with its owner, without authorization.
@@ -38,6 +334,255 @@ export interface FindOrderRow {
   updated_at: string
   project_id: string | null
   owner_id: string
+}
+
+/**
+ * A payment by the gateway's id of it.
+ * @see prisma/sql/payments/find-payment-by-reference.sql
+ */
+export const findPaymentByReference = optional<{ gateway: string; gateway_reference: string }, FindPaymentByReferenceRow>(
+  'payments/find-payment-by-reference',
+  `SELECT id, order_id, status FROM payments
+WHERE gateway = $1 AND gateway_reference = $2`,
+  ['gateway', 'gateway_reference'],
+)
+export interface FindPaymentByReferenceRow {
+  id: string
+  order_id: string
+  status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
+}
+
+/**
+ * A pending refund, with the gateway's ids of the refund and of its payment.
+ * @see prisma/sql/payments/find-pending-refund.sql
+ */
+export const findPendingRefund = optional<{ id: string }, FindPendingRefundRow>(
+  'payments/find-pending-refund',
+  `SELECT r.order_id, r.amount, r.currency, r.gateway_reference AS reference, p.gateway_reference AS "payment"
+FROM refunds r JOIN payments p ON p.id = r.payment_id
+WHERE r.id = $1 AND r.status = 'pending'`,
+  ['id'],
+)
+export interface FindPendingRefundRow {
+  order_id: string
+  amount: number
+  currency: string
+  reference: string | null
+  payment: string
+}
+
+/**
+ * A price.
+ * @see prisma/sql/payments/find-price.sql
+ */
+export const findPrice = optional<{ id: string }, FindPriceRow>(
+  'payments/find-price',
+  `SELECT p.id, p.product_id, p.unit_amount, p.currency,
+CASE WHEN p.interval IS NOT NULL
+  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
+p.active, p.created_at
+FROM prices p
+WHERE p.id = $1`,
+  ['id'],
+)
+export interface FindPriceRow {
+  id: string
+  product_id: string
+  unit_amount: number
+  currency: Schemas['Currency']
+  recurring: Schemas['Recurring'] | null
+  active: boolean
+  created_at: string
+}
+
+/**
+ * A product.
+ * @see prisma/sql/payments/find-product.sql
+ */
+export const findProduct = optional<{ id: string }, FindProductRow>(
+  'payments/find-product',
+  `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
+FROM products p
+WHERE p.id = $1`,
+  ['id'],
+)
+export interface FindProductRow {
+  id: string
+  name: string
+  description: string | null
+  active: boolean
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * The status of a refund, or of a payment that is refunded because it was late.
+ * @see prisma/sql/payments/find-refund-status.sql
+ */
+export const findRefundStatus = optional<{ id: string }, FindRefundStatusRow>(
+  'payments/find-refund-status',
+  `SELECT status::text FROM refunds WHERE id = $1 UNION ALL SELECT status::text FROM payments WHERE id = $1`,
+  ['id'],
+)
+export interface FindRefundStatusRow {
+  status: string
+}
+
+/**
+ * A refund of an order.
+ * @see prisma/sql/payments/find-refund.sql
+ */
+export const findRefund = optional<{ order_id: string; id: string }, FindRefundRow>(
+  'payments/find-refund',
+  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata, r.created_at, r.updated_at
+FROM refunds r JOIN orders o ON o.id = r.order_id
+WHERE r.order_id = $1 AND r.id = $2`,
+  ['order_id', 'id'],
+)
+export interface FindRefundRow {
+  id: string
+  order_id: string
+  project_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  status: 'pending' | 'succeeded' | 'failed'
+  reason: string | null
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * The time since which a subscription may have new invoices at its gateway, in seconds; null before its first period.
+ * One period and one day before the known period: Stripe creates an invoice at the start of its period.
+ * @see prisma/sql/payments/find-start-of-new-invoices.sql
+ */
+export const findStartOfNewInvoices = optional<{ gateway_reference: string }, FindStartOfNewInvoicesRow>(
+  'payments/find-start-of-new-invoices',
+  `SELECT floor(extract(epoch FROM period_start - (period_end - period_start) - interval '1 day'))::bigint AS since
+FROM subscriptions
+WHERE gateway_reference = $1`,
+  ['gateway_reference'],
+)
+export interface FindStartOfNewInvoicesRow {
+  since: number | null
+}
+
+/**
+ * A subscription with its owner, without authorization.
+ * @see prisma/sql/payments/find-subscription.sql
+ */
+export const findSubscription = optional<{ id: string }, FindSubscriptionRow>(
+  'payments/find-subscription',
+  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+FROM subscriptions s
+WHERE s.id = $1`,
+  ['id'],
+)
+export interface FindSubscriptionRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * A subscription, if the state of exactly this time was applied last.
+ * @see prisma/sql/payments/find-synced.sql
+ */
+export const findSynced = optional<{ id: string; synced_at: Date | string }, FindSyncedRow>(
+  'payments/find-synced',
+  `SELECT id FROM subscriptions WHERE id = $1 AND synced_at = $2 AND NOT sync_pending`,
+  ['id', 'synced_at'],
+)
+export interface FindSyncedRow {
+  id: string
+}
+
+/**
+ * A refund, if the gateway does not know it.
+ * @see prisma/sql/payments/find-unsent-refund.sql
+ */
+export const findUnsentRefund = optional<{ id: string }, FindUnsentRefundRow>(
+  'payments/find-unsent-refund',
+  `SELECT id FROM refunds WHERE id = $1 AND gateway_reference IS NULL`,
+  ['id'],
+)
+export interface FindUnsentRefundRow {
+  id: string
+}
+
+/**
+ * Inserts an open checkout session, which becomes the latest one of its order.
+ * @see prisma/sql/payments/insert-checkout.sql
+ */
+export const insertCheckout = one<{ id: string; project_id: string | null; owner_id: string; mode: 'payment' | 'subscription'; order_id: string; owns_order: boolean; subscription_id: string | null; amount_total: number; currency: string; url: string; success_url: string; cancel_url: string; gateway: string; metadata: object | string; expires_at: Date | string; created_at: Date | string }, InsertCheckoutRow>(
+  'payments/insert-checkout',
+  `WITH c AS (
+  INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id, amount_total,
+    currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+    $9, $10, $11, $12, $13, $14, $15, $16)
+  RETURNING *
+), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
+SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
+  ['id', 'project_id', 'owner_id', 'mode', 'order_id', 'owns_order', 'subscription_id', 'amount_total', 'currency', 'url', 'success_url', 'cancel_url', 'gateway', 'metadata', 'expires_at', 'created_at'],
+)
+export interface InsertCheckoutRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Records a processed webhook event. No row if it was recorded before.
+ * @see prisma/sql/payments/insert-gateway-event.sql
+ */
+export const insertGatewayEvent = optional<{ id: string; type: string }, InsertGatewayEventRow>(
+  'payments/insert-gateway-event',
+  `INSERT INTO gateway_events (id, type) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id`,
+  ['id', 'type'],
+)
+export interface InsertGatewayEventRow {
+  id: string
 }
 
 /**
@@ -88,6 +633,95 @@ export interface InsertOrderRow {
 }
 
 /**
+ * Inserts a payment attempt. No row if the gateway's reference was recorded before.
+ * @see prisma/sql/payments/insert-payment.sql
+ */
+export const insertPayment = optional<{ id: string; order_id: string; checkout_id: string | null; status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'; amount: number; currency: string; gateway: string; gateway_reference: string | null; card: object | string | null; failure_code: string | null; due_at: Date | string | null; at: Date | string }, InsertPaymentRow>(
+  'payments/insert-payment',
+  `INSERT INTO payments (id, order_id, checkout_id, status, amount, currency, gateway, gateway_reference, card,
+  failure_code, due_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+  $10, $11, $12, $12)
+ON CONFLICT (gateway, gateway_reference) DO NOTHING RETURNING id`,
+  ['id', 'order_id', 'checkout_id', 'status', 'amount', 'currency', 'gateway', 'gateway_reference', 'card', 'failure_code', 'due_at', 'at'],
+)
+export interface InsertPaymentRow {
+  id: string
+}
+
+/**
+ * Inserts a price: recurring with an interval, else one-time.
+ * @see prisma/sql/payments/insert-price.sql
+ */
+export const insertPrice = one<{ id: string; product_id: string; unit_amount: number; currency: string; interval: 'day' | 'week' | 'month' | 'year' | null; interval_count: number | null; created_at: Date | string }, InsertPriceRow>(
+  'payments/insert-price',
+  `WITH p AS (
+  INSERT INTO prices (id, product_id, unit_amount, currency, interval, interval_count, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *
+)
+SELECT p.id, p.product_id, p.unit_amount, p.currency,
+CASE WHEN p.interval IS NOT NULL
+  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
+p.active, p.created_at FROM p`,
+  ['id', 'product_id', 'unit_amount', 'currency', 'interval', 'interval_count', 'created_at'],
+)
+export interface InsertPriceRow {
+  id: string
+  product_id: string
+  unit_amount: number
+  currency: Schemas['Currency']
+  recurring: Schemas['Recurring'] | null
+  active: boolean
+  created_at: string
+}
+
+/**
+ * Inserts a product.
+ * @see prisma/sql/payments/insert-product.sql
+ */
+export const insertProduct = one<{ id: string; name: string; description: string | null; metadata: object | string; created_at: Date | string }, InsertProductRow>(
+  'payments/insert-product',
+  `WITH p AS (
+  INSERT INTO products (id, name, description, metadata, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $5) RETURNING *
+)
+SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at FROM p`,
+  ['id', 'name', 'description', 'metadata', 'created_at'],
+)
+export interface InsertProductRow {
+  id: string
+  name: string
+  description: string | null
+  active: boolean
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * Inserts a pending refund.
+ * @see prisma/sql/payments/insert-refund.sql
+ */
+export const insertRefund = none<{ id: string; order_id: string; payment_id: string; amount: number; currency: string; reason: string | null; metadata: object | string; created_at: Date | string }>(
+  'payments/insert-refund',
+  `INSERT INTO refunds (id, order_id, payment_id, amount, currency, reason, metadata, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+  ['id', 'order_id', 'payment_id', 'amount', 'currency', 'reason', 'metadata', 'created_at'],
+)
+
+/**
+ * Inserts an incomplete subscription, whose first order `set-latest-order` sets.
+ * @see prisma/sql/payments/insert-subscription.sql
+ */
+export const insertSubscription = none<{ id: string; project_id: string | null; owner_id: string; price_id: string; quantity: number; gateway: string; metadata: object | string; created_at: Date | string }>(
+  'payments/insert-subscription',
+  `INSERT INTO subscriptions (id, project_id, owner_id, space_id, price_id, quantity, gateway, metadata, created_at)
+VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7,
+  $8)`,
+  ['id', 'project_id', 'owner_id', 'price_id', 'quantity', 'gateway', 'metadata', 'created_at'],
+)
+
+/**
  * The orders of a workspace.
  * @see prisma/sql/payments/list-orders.sql
  */
@@ -133,6 +767,233 @@ export interface ListOrdersRow {
 }
 
 /**
+ * The ids of the pending orders of a subscription.
+ * @see prisma/sql/payments/list-pending-orders.sql
+ */
+export const listPendingOrders = many<{ subscription_id: string }, ListPendingOrdersRow>(
+  'payments/list-pending-orders',
+  `SELECT id FROM orders WHERE subscription_id = $1 AND status = 'pending' ORDER BY id`,
+  ['subscription_id'],
+)
+export interface ListPendingOrdersRow {
+  id: string
+}
+
+/**
+ * The prices.
+ * @see prisma/sql/payments/list-prices.sql
+ */
+export const listPrices = page<{}, { product_id: string; currency: string; active: boolean }, 'created_at' | 'unit_amount', ListPricesRow>(
+  'payments/list-prices',
+  {
+    select: `SELECT p.id, p.product_id, p.unit_amount, p.currency,
+CASE WHEN p.interval IS NOT NULL
+  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
+p.active, p.created_at
+FROM prices p
+WHERE true`,
+    names: ['product_id', 'currency', 'active'],
+    filters: {
+      product_id: { sql: `p.product_id = $1` },
+      currency: { sql: `p.currency = $2` },
+      active: { sql: `p.active = $3` },
+    },
+    sorts: {
+      created_at: `p.id`,
+      unit_amount: `p.unit_amount`,
+    },
+    id: `p.id`,
+  },
+)
+export interface ListPricesRow {
+  id: string
+  product_id: string
+  unit_amount: number
+  currency: Schemas['Currency']
+  recurring: Schemas['Recurring'] | null
+  active: boolean
+  created_at: string
+}
+
+/**
+ * The products. `q` is a LIKE pattern for their names.
+ * @see prisma/sql/payments/list-products.sql
+ */
+export const listProducts = page<{}, { active: boolean; q: string }, 'created_at' | 'name', ListProductsRow>(
+  'payments/list-products',
+  {
+    select: `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
+FROM products p
+WHERE true`,
+    names: ['active', 'q'],
+    filters: {
+      active: { sql: `p.active = $1` },
+      q: { sql: `lower(p.name) LIKE lower($2)`, searches: true },
+    },
+    sorts: {
+      created_at: `p.id`,
+      name: `lower(p.name)`,
+    },
+    id: `p.id`,
+  },
+)
+export interface ListProductsRow {
+  id: string
+  name: string
+  description: string | null
+  active: boolean
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * The refunds of an order.
+ * @see prisma/sql/payments/list-refunds.sql
+ */
+export const listRefunds = page<{ order_id: string }, {}, 'created_at' | 'amount', ListRefundsRow>(
+  'payments/list-refunds',
+  {
+    select: `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata, r.created_at, r.updated_at
+FROM refunds r JOIN orders o ON o.id = r.order_id
+WHERE r.order_id = $1`,
+    names: ['order_id'],
+    filters: {
+    },
+    sorts: {
+      created_at: `r.id`,
+      amount: `r.amount`,
+    },
+    id: `r.id`,
+  },
+)
+export interface ListRefundsRow {
+  id: string
+  order_id: string
+  project_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  status: 'pending' | 'succeeded' | 'failed'
+  reason: string | null
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * The subscriptions of a workspace.
+ * @see prisma/sql/payments/list-subscriptions.sql
+ */
+export const listSubscriptions = page<{ space_id: string }, { status: 'incomplete' | 'active' | 'past_due' | 'canceled' }, 'created_at' | 'current_period_end', ListSubscriptionsRow>(
+  'payments/list-subscriptions',
+  {
+    select: `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.project_id
+FROM subscriptions s
+WHERE s.space_id = $1`,
+    names: ['space_id', 'status'],
+    filters: {
+      status: { sql: `s.status = $2` },
+    },
+    sorts: {
+      created_at: `s.id`,
+      current_period_end: `coalesce(s.period_end, 'infinity')`,
+    },
+    id: `s.id`,
+  },
+)
+export interface ListSubscriptionsRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  project_id: string | null
+}
+
+/**
+ * `find-checkout` that locks the session against other writers.
+ * @see prisma/sql/payments/lock-checkout.sql
+ */
+export const lockCheckout = optional<{ id: string }, LockCheckoutRow>(
+  'payments/lock-checkout',
+  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+FROM checkouts c
+WHERE c.id = $1
+FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockCheckoutRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Locks the open checkout session of an order against other writers.
+ * @see prisma/sql/payments/lock-open-checkout.sql
+ */
+export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutRow>(
+  'payments/lock-open-checkout',
+  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+FROM checkouts c
+WHERE c.order_id = $1 AND c.status = 'open'
+FOR NO KEY UPDATE`,
+  ['order_id'],
+)
+export interface LockOpenCheckoutRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * `find-order` that locks the order against other writers.
  * @see prisma/sql/payments/lock-order.sql
  */
@@ -169,8 +1030,324 @@ export interface LockOrderRow {
 }
 
 /**
- * `read-order` that locks the order's project, but not the order: `lock-order` locks it after its
- * subscription.
+ * `find-price` that locks the price against other writers.
+ * @see prisma/sql/payments/lock-price.sql
+ */
+export const lockPrice = optional<{ id: string }, LockPriceRow>(
+  'payments/lock-price',
+  `SELECT p.id, p.product_id, p.unit_amount, p.currency,
+CASE WHEN p.interval IS NOT NULL
+  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
+p.active, p.created_at
+FROM prices p
+WHERE p.id = $1
+FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockPriceRow {
+  id: string
+  product_id: string
+  unit_amount: number
+  currency: Schemas['Currency']
+  recurring: Schemas['Recurring'] | null
+  active: boolean
+  created_at: string
+}
+
+/**
+ * `find-product` that locks the product against other writers.
+ * @see prisma/sql/payments/lock-product.sql
+ */
+export const lockProduct = optional<{ id: string }, LockProductRow>(
+  'payments/lock-product',
+  `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
+FROM products p
+WHERE p.id = $1
+FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockProductRow {
+  id: string
+  name: string
+  description: string | null
+  active: boolean
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * Locks the subscription of an order against other writers.
+ * Reads the subscription's id without a lock: an order never moves to another subscription.
+ * @see prisma/sql/payments/lock-subscription-of-order.sql
+ */
+export const lockSubscriptionOfOrder = optional<{ order_id: string }, LockSubscriptionOfOrderRow>(
+  'payments/lock-subscription-of-order',
+  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+FROM subscriptions s
+WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1)
+FOR NO KEY UPDATE OF s`,
+  ['order_id'],
+)
+export interface LockSubscriptionOfOrderRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * `find-subscription` that locks the subscription against other writers.
+ * @see prisma/sql/payments/lock-subscription.sql
+ */
+export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
+  'payments/lock-subscription',
+  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+FROM subscriptions s
+WHERE s.id = $1
+FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockSubscriptionRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Moves the payment clock forward to a time. Does nothing if the clock is past it.
+ * Rounds up, so that a task due at the target time is due once the clock has moved.
+ * @see prisma/sql/payments/move-clock.sql
+ */
+export const moveClock = none<{ to: Date | string }>(
+  'payments/move-clock',
+  `UPDATE payment_clock SET "offset" =
+  greatest("offset", ceil(extract(epoch FROM $1 - clock_timestamp()) * 1000)::bigint)
+WHERE id = 1`,
+  ['to'],
+)
+
+/**
+ * Whether the owner or the project of a subscription is deleted. An owner who only left the project does not count: the
+ * subscription stays with the project.
+ * @see prisma/sql/payments/read-abandoned.sql
+ */
+export const readAbandoned = one<{ id: string }, ReadAbandonedRow>(
+  'payments/read-abandoned',
+  `SELECT s.abandoned OR u.status = 'deleted' OR coalesce(p.status = 'deleted', false) AS abandoned
+FROM subscriptions s JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id
+WHERE s.id = $1`,
+  ['id'],
+)
+export interface ReadAbandonedRow {
+  abandoned: boolean
+}
+
+/**
+ * `read-subscription` that locks the subscription and its project.
+ * @see prisma/sql/payments/read-and-lock-subscription.sql
+ */
+export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
+  'payments/read-and-lock-subscription',
+  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = s.project_id FOR SHARE) AS project_status
+FROM subscriptions s
+WHERE s.id = $2
+FOR NO KEY UPDATE OF s`,
+  ['user_id', 'id'],
+)
+export interface ReadAndLockSubscriptionRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * `read-checkout` that locks the session's project, but not the session.
+ * @see prisma/sql/payments/read-checkout-and-lock-project.sql
+ */
+export const readCheckoutAndLockProject = optional<{ user_id: string; id: string }, ReadCheckoutAndLockProjectRow>(
+  'payments/read-checkout-and-lock-project',
+  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = c.project_id FOR SHARE) AS project_status
+FROM checkouts c
+WHERE c.id = $2`,
+  ['user_id', 'id'],
+)
+export interface ReadCheckoutAndLockProjectRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * A checkout session and the caller's access to it.
+ * @see prisma/sql/payments/read-checkout.sql
+ */
+export const readCheckout = optional<{ user_id: string; id: string }, ReadCheckoutRow>(
+  'payments/read-checkout',
+  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = c.project_id) AS project_status
+FROM checkouts c
+WHERE c.id = $2`,
+  ['user_id', 'id'],
+)
+export interface ReadCheckoutRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * The payment clock, and how many milliseconds it is ahead of real time.
+ * @see prisma/sql/payments/read-clock.sql
+ */
+export const readClock = one<{}, ReadClockRow>(
+  'payments/read-clock',
+  `SELECT payments_now() AS "now", "offset" FROM payment_clock`,
+)
+export interface ReadClockRow {
+  now: string
+  offset: number
+}
+
+/**
+ * The first order of a subscription.
+ * @see prisma/sql/payments/read-first-order.sql
+ */
+export const readFirstOrder = one<{ subscription_id: string }, ReadFirstOrderRow>(
+  'payments/read-first-order',
+  `SELECT id FROM orders WHERE subscription_id = $1 AND period = 1`,
+  ['subscription_id'],
+)
+export interface ReadFirstOrderRow {
+  id: string
+}
+
+/**
+ * The number of the period after the latest order of a subscription.
+ * @see prisma/sql/payments/read-next-period.sql
+ */
+export const readNextPeriod = one<{ subscription_id: string }, ReadNextPeriodRow>(
+  'payments/read-next-period',
+  `SELECT max(period) + 1 AS "period" FROM orders WHERE subscription_id = $1`,
+  ['subscription_id'],
+)
+export interface ReadNextPeriodRow {
+  period: number
+}
+
+/**
+ * `read-order` that locks the order's project, but not the order: `lock-order` locks it after its subscription.
  * @see prisma/sql/payments/read-order-and-lock-project.sql
  */
 export const readOrderAndLockProject = optional<{ user_id: string; id: string }, ReadOrderAndLockProjectRow>(
@@ -208,6 +1385,19 @@ export interface ReadOrderAndLockProjectRow {
   owner_id: string
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * The order of a checkout session.
+ * @see prisma/sql/payments/read-order-of-checkout.sql
+ */
+export const readOrderOfCheckout = one<{ id: string }, ReadOrderOfCheckoutRow>(
+  'payments/read-order-of-checkout',
+  `SELECT order_id FROM checkouts WHERE id = $1`,
+  ['id'],
+)
+export interface ReadOrderOfCheckoutRow {
+  order_id: string
 }
 
 /**
@@ -252,6 +1442,47 @@ export interface ReadOrderRow {
 }
 
 /**
+ * The state of a paid order, its payment and its refunds, oldest first.
+ * @see prisma/sql/payments/read-paid-state.sql
+ */
+export const readPaidState = one<{ id: string }, ReadPaidStateRow>(
+  'payments/read-paid-state',
+  `SELECT o.status, o.refunded_amount, o.paid_at AS "paid_at", o.updated_at, p.gateway, p.card,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('amount', r.amount, 'at', r.updated_at)
+      ORDER BY r.updated_at, r.id), '[]')
+   FROM refunds r WHERE r.order_id = o.id AND r.status = 'succeeded') AS refunds
+FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded'
+WHERE o.id = $1`,
+  ['id'],
+)
+export interface ReadPaidStateRow {
+  status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
+  refunded_amount: number
+  paid_at: string
+  updated_at: string
+  gateway: string
+  card: { brand: string; last4: string } | null
+  refunds: { amount: number; at: string }[]
+}
+
+/**
+ * The price of a subscription, with the name of its product. Archived prices still renew for existing subscribers.
+ * @see prisma/sql/payments/read-price-and-product.sql
+ */
+export const readPriceAndProduct = one<{ id: string }, ReadPriceAndProductRow>(
+  'payments/read-price-and-product',
+  `SELECT p.unit_amount, p.currency, d.name
+FROM prices p JOIN products d ON d.id = p.product_id
+WHERE p.id = $1`,
+  ['id'],
+)
+export interface ReadPriceAndProductRow {
+  unit_amount: number
+  currency: string
+  name: string
+}
+
+/**
  * The prices of an order's items.
  * Takes no row locks: otherwise a steady stream of orders would keep operators from archiving a price. An
  * order that is created at the same moment as the price is archived is valid.
@@ -273,4 +1504,685 @@ export interface ReadPricesRow {
   active: boolean
   name: string
   now: string
+}
+
+/**
+ * A refund that exists.
+ * @see prisma/sql/payments/read-refund.sql
+ */
+export const readRefund = one<{ id: string }, ReadRefundRow>(
+  'payments/read-refund',
+  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata, r.created_at, r.updated_at
+FROM refunds r JOIN orders o ON o.id = r.order_id
+WHERE r.id = $1`,
+  ['id'],
+)
+export interface ReadRefundRow {
+  id: string
+  order_id: string
+  project_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  status: 'pending' | 'succeeded' | 'failed'
+  reason: string | null
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * The amount of a paid order that can still be refunded, and the payment to refund.
+ * @see prisma/sql/payments/read-refundable.sql
+ */
+export const readRefundable = one<{ order_id: string }, ReadRefundableRow>(
+  'payments/read-refundable',
+  `SELECT o.total_amount - o.refunded_amount - o.refunding_amount AS available, p.id AS payment_id, p.gateway,
+  p.gateway_reference, payments_now() AS "now"
+FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded'
+WHERE o.id = $1`,
+  ['order_id'],
+)
+export interface ReadRefundableRow {
+  available: number
+  payment_id: string
+  gateway: string
+  gateway_reference: string | null
+  now: string
+}
+
+/**
+ * A subscription and the caller's access to it.
+ * @see prisma/sql/payments/read-subscription.sql
+ */
+export const readSubscription = optional<{ user_id: string; id: string }, ReadSubscriptionRow>(
+  'payments/read-subscription',
+  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = s.project_id) AS project_status
+FROM subscriptions s
+WHERE s.id = $2`,
+  ['user_id', 'id'],
+)
+export interface ReadSubscriptionRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * The current time of the payment clock.
+ * @see prisma/sql/payments/read-time.sql
+ */
+export const readTime = one<{}, ReadTimeRow>(
+  'payments/read-time',
+  `SELECT payments_now() AS "now"`,
+)
+export interface ReadTimeRow {
+  now: string
+}
+
+/**
+ * Releases an amount of a locked order that was reserved for a refund.
+ * @see prisma/sql/payments/release-refund.sql
+ */
+export const releaseRefund = none<{ amount: number; order_id: string }>(
+  'payments/release-refund',
+  `UPDATE orders SET refunding_amount = refunding_amount - $1 WHERE id = $2`,
+  ['amount', 'order_id'],
+)
+
+/**
+ * Reserves an amount of a locked order for a refund.
+ * @see prisma/sql/payments/reserve-refund.sql
+ */
+export const reserveRefund = none<{ amount: number; order_id: string }>(
+  'payments/reserve-refund',
+  `UPDATE orders SET refunding_amount = refunding_amount + $1 WHERE id = $2`,
+  ['amount', 'order_id'],
+)
+
+/**
+ * Schedules the cancellation of a subscription at the end of its period, or removes it if :canceled_at is null.
+ * @see prisma/sql/payments/set-cancel-at-period-end.sql
+ */
+export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id: string }, SetCancelAtPeriodEndRow>(
+  'payments/set-cancel-at-period-end',
+  `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL, canceled_at = $1
+WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['canceled_at', 'id'],
+)
+export interface SetCancelAtPeriodEndRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Completes an open, locked checkout session.
+ * @see prisma/sql/payments/set-checkout-complete.sql
+ */
+export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
+  'payments/set-checkout-complete',
+  `UPDATE checkouts c SET status = 'complete' WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+  ['id'],
+)
+export interface SetCheckoutCompleteRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Expires an open, locked checkout session.
+ * @see prisma/sql/payments/set-checkout-expired.sql
+ */
+export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
+  'payments/set-checkout-expired',
+  `UPDATE checkouts c SET status = 'expired' WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
+c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+  ['id'],
+)
+export interface SetCheckoutExpiredRow {
+  id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  amount_total: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  owns_order: boolean
+  gateway: string
+  gateway_reference: string | null
+  gateway_url: string | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Makes a renewed subscription due again at the end of its period.
+ * @see prisma/sql/payments/set-due-at-period-end.sql
+ */
+export const setDueAtPeriodEnd = one<{ id: string }, SetDueAtPeriodEndRow>(
+  'payments/set-due-at-period-end',
+  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['id'],
+)
+export interface SetDueAtPeriodEndRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Stores the gateway's session of an open checkout session that has none. No row if it has one, or is not open.
+ * @see prisma/sql/payments/set-gateway-session.sql
+ */
+export const setGatewaySession = optional<{ gateway_reference: string; gateway_url: string; id: string }, SetGatewaySessionRow>(
+  'payments/set-gateway-session',
+  `UPDATE checkouts SET gateway_reference = $1, gateway_url = $2
+WHERE id = $3 AND status = 'open' AND gateway_reference IS NULL RETURNING id`,
+  ['gateway_reference', 'gateway_url', 'id'],
+)
+export interface SetGatewaySessionRow {
+  id: string
+}
+
+/**
+ * Sets the latest order of a subscription.
+ * @see prisma/sql/payments/set-latest-order.sql
+ */
+export const setLatestOrder = one<{ order_id: string; id: string }, SetLatestOrderRow>(
+  'payments/set-latest-order',
+  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['order_id', 'id'],
+)
+export interface SetLatestOrderRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Cancels a pending order. No row if the order is not pending.
+ * @see prisma/sql/payments/set-order-canceled.sql
+ */
+export const setOrderCanceled = optional<{ at: Date | string; id: string }, SetOrderCanceledRow>(
+  'payments/set-order-canceled',
+  `UPDATE orders o SET status = 'canceled', updated_at = greatest($1, updated_at + interval '1 millisecond')
+WHERE id = $2 AND status = 'pending'
+RETURNING o.id, o.number, o.status,
+(SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+ FROM order_items i WHERE i.order_id = o.id) AS "items",
+o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
+o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+  ['at', 'id'],
+)
+export interface SetOrderCanceledRow {
+  id: string
+  number: string
+  status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
+  items: Schemas['OrderItem'][]
+  subtotal_amount: number
+  total_amount: number
+  refunded_amount: number
+  currency: Schemas['Currency']
+  checkout_id: string | null
+  subscription_id: string | null
+  metadata: Record<string, string>
+  paid_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Marks a pending, locked order as paid.
+ * @see prisma/sql/payments/set-order-paid.sql
+ */
+export const setOrderPaid = one<{ at: Date | string; id: string }, SetOrderPaidRow>(
+  'payments/set-order-paid',
+  `UPDATE orders o SET status = 'paid', paid_at = $1, updated_at = greatest($1, updated_at + interval '1 millisecond')
+WHERE id = $2 AND status = 'pending'
+RETURNING o.id, o.number, o.status,
+(SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+ FROM order_items i WHERE i.order_id = o.id) AS "items",
+o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
+o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+  ['at', 'id'],
+)
+export interface SetOrderPaidRow {
+  id: string
+  number: string
+  status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
+  items: Schemas['OrderItem'][]
+  subtotal_amount: number
+  total_amount: number
+  refunded_amount: number
+  currency: Schemas['Currency']
+  checkout_id: string | null
+  subscription_id: string | null
+  metadata: Record<string, string>
+  paid_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Marks a subscription as past due until its next retry, :days after the start of the period.
+ * @see prisma/sql/payments/set-past-due.sql
+ */
+export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
+  'payments/set-past-due',
+  `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1, due_at = period_start + make_interval(days => $1)
+WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['days', 'id'],
+)
+export interface SetPastDueRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Marks a late payment as refunded in full.
+ * @see prisma/sql/payments/set-payment-returned.sql
+ */
+export const setPaymentReturned = none<{ at: Date | string; id: string }>(
+  'payments/set-payment-returned',
+  `UPDATE payments SET status = 'returned', updated_at = $1 WHERE id = $2 AND status = 'returning'`,
+  ['at', 'id'],
+)
+
+/**
+ * Sets the start and the end of the current period of a subscription that has started.
+ * @see prisma/sql/payments/set-period-dates.sql
+ */
+export const setPeriodDates = none<{ period_start: Date | string; period_end: Date | string; id: string }>(
+  'payments/set-period-dates',
+  `UPDATE subscriptions SET period_start = $1, period_end = $2 WHERE id = $3 AND period > 0`,
+  ['period_start', 'period_end', 'id'],
+)
+
+/**
+ * Sets the number of the current period of a subscription.
+ * @see prisma/sql/payments/set-period-number.sql
+ */
+export const setPeriodNumber = none<{ period: number; id: string }>(
+  'payments/set-period-number',
+  `UPDATE subscriptions SET period = $1 WHERE id = $2`,
+  ['period', 'id'],
+)
+
+/**
+ * Records the outcome of a pending refund. No row if the refund is not pending.
+ * @see prisma/sql/payments/set-refund-outcome.sql
+ */
+export const setRefundOutcome = optional<{ status: 'pending' | 'succeeded' | 'failed'; gateway_reference: string | null; at: Date | string; id: string }, SetRefundOutcomeRow>(
+  'payments/set-refund-outcome',
+  `UPDATE refunds SET status = $1, gateway_reference = coalesce($2, gateway_reference),
+  updated_at = greatest($3, updated_at)
+WHERE id = $4 AND status = 'pending' RETURNING amount`,
+  ['status', 'gateway_reference', 'at', 'id'],
+)
+export interface SetRefundOutcomeRow {
+  amount: number
+}
+
+/**
+ * Stores the gateway's id of a refund that has none.
+ * @see prisma/sql/payments/set-refund-reference.sql
+ */
+export const setRefundReference = none<{ gateway_reference: string; id: string }>(
+  'payments/set-refund-reference',
+  `UPDATE refunds SET gateway_reference = $1 WHERE id = $2 AND gateway_reference IS NULL`,
+  ['gateway_reference', 'id'],
+)
+
+/**
+ * Reactivates a past-due subscription, and stores the card for renewals if there is one. No row if the subscription is
+ * not past due. :renews says whether this platform renews it.
+ * @see prisma/sql/payments/set-subscription-active.sql
+ */
+export const setSubscriptionActive = optional<{ card: object | string | null; renews: boolean; id: string }, SetSubscriptionActiveRow>(
+  'payments/set-subscription-active',
+  `UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($1, card),
+  due_at = CASE WHEN $2 THEN period_end END
+WHERE id = $3 AND status = 'past_due' RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['card', 'renews', 'id'],
+)
+export interface SetSubscriptionActiveRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Cancels a subscription immediately. No row if the subscription is canceled.
+ * @see prisma/sql/payments/set-subscription-canceled.sql
+ */
+export const setSubscriptionCanceled = optional<{ at: Date | string; id: string }, SetSubscriptionCanceledRow>(
+  'payments/set-subscription-canceled',
+  `UPDATE subscriptions s SET status = 'canceled', ended_at = $1, canceled_at = coalesce(canceled_at, $1),
+  due_at = NULL
+WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['at', 'id'],
+)
+export interface SetSubscriptionCanceledRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Copies the status of a running subscription from its gateway.
+ * @see prisma/sql/payments/set-subscription-status.sql
+ */
+export const setSubscriptionStatus = none<{ status: 'incomplete' | 'active' | 'past_due' | 'canceled'; id: string }>(
+  'payments/set-subscription-status',
+  `UPDATE subscriptions SET status = $1 WHERE id = $2 AND status IN ('active', 'past_due')`,
+  ['status', 'id'],
+)
+
+/**
+ * Ignores the gateway's state of a subscription until its cancellation is sent there. No row for a subscription that
+ * does not exist at the gateway.
+ * @see prisma/sql/payments/set-sync-pending.sql
+ */
+export const setSyncPending = optional<{ id: string }, SetSyncPendingRow>(
+  'payments/set-sync-pending',
+  `UPDATE subscriptions SET sync_pending = true WHERE id = $1 AND gateway_reference IS NOT NULL RETURNING id`,
+  ['id'],
+)
+export interface SetSyncPendingRow {
+  id: string
+}
+
+/**
+ * Records the time of a subscription's state at its gateway. No row unless the state is the latest. While a cancellation
+ * is pending, only the state after it was sent counts.
+ * @see prisma/sql/payments/set-synced.sql
+ */
+export const setSynced = optional<{ synced_at: Date | string; gateway_reference: string; id: string; cancellation_sent: boolean }, SetSyncedRow>(
+  'payments/set-synced',
+  `UPDATE subscriptions SET synced_at = $1, sync_pending = false,
+  gateway_reference = coalesce(gateway_reference, $2)
+WHERE id = $3
+  AND CASE WHEN sync_pending THEN $4 ELSE synced_at IS NULL OR synced_at < $1 END
+RETURNING id`,
+  ['synced_at', 'gateway_reference', 'id', 'cancellation_sent'],
+)
+export interface SetSyncedRow {
+  id: string
+}
+
+/**
+ * Starts the next period of a subscription with its order.
+ * @see prisma/sql/payments/start-next-period.sql
+ */
+export const startNextPeriod = one<{ order_id: string; id: string }, StartNextPeriodRow>(
+  'payments/start-next-period',
+  `UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end,
+  period_end = s.anchor_at + (p.interval_count * (s.period+1)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0
+FROM prices p
+WHERE s.id = $2 AND p.id = s.price_id
+RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['order_id', 'id'],
+)
+export interface StartNextPeriodRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Starts the first period of an incomplete subscription: at :start, until :end or for one billing period of its price.
+ * No row if the subscription is not incomplete. :renews says whether this platform renews it.
+ * @see prisma/sql/payments/start-subscription.sql
+ */
+export const startSubscription = optional<{ start: Date | string; end: Date | string | null; card: object | string | null; renews: boolean; id: string }, StartSubscriptionRow>(
+  'payments/start-subscription',
+  `UPDATE subscriptions s SET status = 'active', anchor_at = $1, period = 1, period_start = $1,
+  period_end = coalesce($2, $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval), card = $3,
+  due_at = CASE WHEN $4 THEN $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval END
+FROM prices p
+WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
+RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+  ['start', 'end', 'card', 'renews', 'id'],
+)
+export interface StartSubscriptionRow {
+  id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  ended_at: string | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Fails the payment attempts of a checkout session that wait for a confirmation, before another attempt.
+ * @see prisma/sql/payments/supersede-unconfirmed-payments.sql
+ */
+export const supersedeUnconfirmedPayments = none<{ at: Date | string; checkout_id: string }>(
+  'payments/supersede-unconfirmed-payments',
+  `UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $1
+WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
+  ['at', 'checkout_id'],
+)
+
+/**
+ * Stores the outcome of a payment attempt. No row if an outcome was stored before.
+ * @see prisma/sql/payments/update-payment.sql
+ */
+export const updatePayment = optional<{ status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'; failure_code: string | null; due_at: Date | string | null; at: Date | string; id: string }, UpdatePaymentRow>(
+  'payments/update-payment',
+  `UPDATE payments SET status = $1, failure_code = $2, due_at = $3, updated_at = $4
+WHERE id = $5 AND status IN ('requires_confirmation', 'processing') RETURNING id`,
+  ['status', 'failure_code', 'due_at', 'at', 'id'],
+)
+export interface UpdatePaymentRow {
+  id: string
 }

@@ -1,11 +1,11 @@
 // Checkout sessions: reading and inserting them. An order has at most one open session.
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
+import * as sql from '../../generated/sql/payments.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
-import { statement } from '../../infra/database/statements.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { accessColumns, requireAccess, type WorkspaceResource } from '../projects/resource-access.ts'
+import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { OwnedOrder } from './orders.ts'
@@ -22,20 +22,6 @@ export type OwnedCheckout = Checkout & {
   gateway_url: string | null
 }
 
-const columns = `c.id, c.url, c.mode::text, c.status::text,
-  CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status, c.order_id,
-  c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-  c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url`
-/** Columns of `checkouts`, under the alias c. */
-export const checkoutColumns = `${columns}, c.project_id, c.owner_id`
-
-const read = (lockProject: boolean) =>
-  statement<OwnedCheckout & WorkspaceResource>(
-    `SELECT ${columns}, ${accessColumns('c', '$2', { lock: lockProject })} FROM checkouts c WHERE c.id = $1`,
-  )
-const readCheckout = read(false)
-const readAndLockProject = read(true)
-
 /**
  * Reads the session that the request names, if the caller is authorized for the operation. One statement.
  * @param options.lockProject locks the session's project, but not the session.
@@ -49,7 +35,8 @@ export async function openCheckout(
     params: { id },
     principal,
   } = request
-  const [row] = await db.sql(lockProject ? readAndLockProject : readCheckout, [id, principal.userId])
+  const read = lockProject ? sql.readCheckoutAndLockProject : sql.readCheckout
+  const row = await read(db, { id, user_id: principal.userId })
   requireAccess(row, request, { name: 'checkout session', id })
   const { your_role: _role, project_status: _project, ...checkout } = row
   return checkout
@@ -67,14 +54,6 @@ export function toCheckout({
   return checkout
 }
 
-const byId = statement<OwnedCheckout>(`SELECT ${checkoutColumns} FROM checkouts c WHERE c.id = $1`)
-const lockById = statement<OwnedCheckout>(
-  `SELECT ${checkoutColumns} FROM checkouts c WHERE c.id = $1 FOR NO KEY UPDATE`,
-)
-const lockOpenByOrder = statement<OwnedCheckout>(
-  `SELECT ${checkoutColumns} FROM checkouts c WHERE c.order_id = $1 AND c.status = 'open' FOR NO KEY UPDATE`,
-)
-
 /**
  * Reads a session without authorization; undefined if there is none. `lock` locks the row against other
  * writers.
@@ -84,14 +63,12 @@ export async function checkoutById(
   id: string,
   { lock = false } = {},
 ): Promise<OwnedCheckout | undefined> {
-  const [checkout] = await db.sql(lock ? lockById : byId, [id])
-  return checkout
+  return await (lock ? sql.lockCheckout : sql.findCheckout)(db, { id })
 }
 
 /** Locks the open session of an order against other writers; null if there is none. */
 export async function lockOpenCheckout(tx: Db, orderId: string): Promise<OwnedCheckout | null> {
-  const [checkout] = await tx.sql(lockOpenByOrder, [orderId])
-  return checkout ?? null
+  return (await sql.lockOpenCheckout(tx, { order_id: orderId })) ?? null
 }
 
 export interface NewCheckout {
@@ -107,14 +84,6 @@ export interface NewCheckout {
   now: Date
 }
 
-const insert = statement<OwnedCheckout>(`
-  WITH c AS (
-    INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id,
-      amount_total, currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
-    VALUES ($1, $2, $3, $4::"CheckoutMode", $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING *
-  ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
-  SELECT ${checkoutColumns} FROM c`)
-
 /**
  * Inserts an open session for a pending order, which is locked. Throws 409 when the order has an open
  * session.
@@ -129,25 +98,24 @@ export async function insertCheckout(
   // one-time.
   const subscriptionId = ownsOrder ? order.subscription_id : null
   try {
-    const [checkout] = await tx.sql(insert, [
+    return await sql.insertCheckout(tx, {
       id,
-      order.project_id,
-      order.owner_id,
-      subscriptionId === null ? 'payment' : 'subscription',
-      order.id,
-      ownsOrder,
-      subscriptionId,
-      order.total_amount,
-      order.currency,
-      `${publicUrl}/pay/${id}`,
-      successUrl,
-      cancelUrl,
+      project_id: order.project_id,
+      owner_id: order.owner_id,
+      mode: subscriptionId === null ? 'payment' : 'subscription',
+      order_id: order.id,
+      owns_order: ownsOrder,
+      subscription_id: subscriptionId,
+      amount_total: order.total_amount,
+      currency: order.currency,
+      url: `${publicUrl}/pay/${id}`,
+      success_url: successUrl,
+      cancel_url: cancelUrl,
       gateway,
       metadata,
-      new Date(createdAt.getTime() + seconds * 1000),
-      createdAt,
-    ])
-    return checkout
+      expires_at: new Date(createdAt.getTime() + seconds * 1000),
+      created_at: createdAt,
+    })
   } catch (error) {
     if (violatedConstraint(error) === 'checkouts_open_idx')
       throw conflict(

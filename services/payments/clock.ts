@@ -1,21 +1,15 @@
 // The payment clock: due dates and payment times use it. The sandbox can move it forward, never back.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
-
-const read = statement<{ now: string }>('SELECT payments_now() AS now')
+import * as sql from '../../generated/sql/payments.ts'
 
 /**
  * The current time of the payment clock. Read it after taking locks, so that it is later than the previous
  * holder's.
  */
 export async function paymentsNow(db: Db): Promise<Date> {
-  const [{ now }] = await db.sql(read, [])
+  const { now } = await sql.readTime(db)
   return new Date(now)
 }
-
-const readClock = statement<{ now: string; offset: number }>(
-  'SELECT payments_now() AS now, "offset" FROM payment_clock',
-)
 
 export interface TestClock {
   now: string
@@ -24,17 +18,11 @@ export interface TestClock {
 
 /** The payment clock and how far it is ahead of real time. */
 export async function testClock(db: Db): Promise<TestClock> {
-  const [{ now, offset }] = await db.sql(readClock, [])
+  const { now, offset } = await sql.readClock(db)
   return { now, offset_seconds: Math.round(offset / 1000) }
 }
 
-// Rounds up, so that a task due at the target time is due once the clock has moved.
-const moveOffset = statement(`
-  UPDATE payment_clock SET "offset" =
-    greatest("offset", ceil(extract(epoch FROM $1::timestamptz - clock_timestamp()) * 1000)::bigint)
-  WHERE id = 1`)
-
 /** Moves the clock forward to a time. Does nothing if the clock is past it. */
 export async function moveClock(db: Db, to: Date): Promise<void> {
-  await db.sql(moveOffset, [to])
+  await sql.moveClock(db, { to })
 }

@@ -2,23 +2,16 @@
 // triggers guarantee this for every deletion. This module detaches the records in batches, so that large
 // projects take no long transaction.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/payments.ts'
 
 const batchSize = 1_000
 // The lock order of settle.ts.
-const tables = ['subscriptions', 'orders', 'checkouts']
-const detachBatches = tables.map((table) =>
-  statement<{ n: number }>(`
-  WITH detached AS (
-    UPDATE ${table} SET project_id = NULL
-    WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE project_id = $1 LIMIT ${batchSize})) RETURNING 1
-  ) SELECT count(*)::int AS n FROM detached`),
-)
+const detachBatches = [sql.detachSubscriptions, sql.detachOrders, sql.detachCheckouts]
 
 /** Detaches a batch of financial records from a project. @returns true if there may be more. */
 export async function detachFromProject(tx: Db, projectId: string): Promise<boolean> {
   for (const detachBatch of detachBatches) {
-    const [{ n }] = await tx.sql(detachBatch, [projectId])
+    const { n } = await detachBatch(tx, { project_id: projectId, limit: batchSize })
     if (n === batchSize) return true
   }
   return false

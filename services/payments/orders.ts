@@ -19,14 +19,6 @@ export type OwnedOrder = Order & { owner_id: string }
 /** The maximum total of an order, in minor units. */
 const maxOrderAmount = 999_999_999_999
 
-/** The columns of an `OwnedOrder`, from `orders o`. */
-export const orderColumns = (): string => `o.id, o.number, o.status::text,
-  (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
-    FROM order_items i WHERE i.order_id = o.id) AS items,
-  o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-  o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`
-
 export interface OrderRequest {
   operation: OperationInfo
   params: { id: string }

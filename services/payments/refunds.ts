@@ -2,24 +2,18 @@
 // (`refunding_amount`) before the gateway is asked.
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
-import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
+import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import { findOrder, type OwnedOrder } from './orders.ts'
 import type { PaymentServices } from './gateway.ts'
 
 export type Refund = components['schemas']['Refund']
 
-const columns = `r.id, r.order_id, o.project_id, r.amount, r.currency, r.status::text, r.reason, r.metadata,
-  r.created_at, r.updated_at`
-const from = 'refunds r JOIN orders o ON o.id = r.order_id'
-const byId = statement<Refund>(`SELECT ${columns} FROM ${from} WHERE r.id = $1`)
-const byOrder = statement<Refund>(`SELECT ${columns} FROM ${from} WHERE r.order_id = $1 AND r.id = $2`)
-
 /** Throws 404 unless the order has this refund. */
 export async function findRefund(db: Db, orderId: string, id: string): Promise<Refund> {
-  const [refund] = await db.sql(byOrder, [orderId, id])
+  const refund = await sql.findRefund(db, { order_id: orderId, id })
   if (refund === undefined) throw notFound('refund', id)
   return refund
 }
@@ -31,36 +25,8 @@ export interface RefundListQuery extends PageQuery {
 
 /** A page of the refunds of an order. One statement, including the total. */
 export async function listRefunds(db: Db, orderId: string, query: RefundListQuery): Promise<Page<Refund>> {
-  return await listPage<Refund>(
-    db,
-    {
-      from,
-      columns,
-      filters: ['r.order_id = $1'],
-      values: [orderId],
-      key: query.sort === 'amount' ? 'r.amount' : 'r.id',
-      id: 'r.id',
-    },
-    query,
-  )
+  return await sql.listRefunds(db, { order_id: orderId, ...query })
 }
-
-interface Refundable {
-  available: number
-  payment_id: string
-  gateway: string
-  gateway_reference: string | null
-  now: string
-}
-
-const refundable = statement<Refundable>(`
-  SELECT o.total_amount - o.refunded_amount - o.refunding_amount AS available, p.id AS payment_id, p.gateway,
-    p.gateway_reference, payments_now() AS now
-  FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded' WHERE o.id = $1`)
-const reserveAmount = statement('UPDATE orders SET refunding_amount = refunding_amount + $2 WHERE id = $1')
-const insert = statement(`
-  INSERT INTO refunds (id, order_id, payment_id, amount, currency, reason, metadata, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`)
 
 /**
  * Refunds a part of an order, or the whole remaining amount if `amount` is absent. Throws 409 when the order
@@ -75,7 +41,7 @@ export async function refundOrder(
   const order = await findOrder(tx, orderId, { lock: true })
   if (order.status !== 'paid' && order.status !== 'partially_refunded')
     throw invalidState('order', order.status)
-  const [found] = await tx.sql(refundable, [orderId])
+  const found = await sql.readRefundable(tx, { order_id: orderId })
   const { available, payment_id: paymentId, gateway, gateway_reference: reference, now } = found
   if (available === 0)
     throw invalidState(
@@ -87,34 +53,28 @@ export async function refundOrder(
   if (refundAmount > available)
     throw invalidField('amount', 'maximum', `The amount exceeds the refundable amount of ${available}.`)
   services.gateways.of(gateway).requireAmount(refundAmount, order.currency, 'amount')
-  await tx.sql(reserveAmount, [orderId, refundAmount])
+  await sql.reserveRefund(tx, { order_id: orderId, amount: refundAmount })
   const id = newIdAt('ref', new Date(now))
-  await tx.sql(insert, [
+  await sql.insertRefund(tx, {
     id,
-    orderId,
-    paymentId,
-    refundAmount,
-    order.currency,
-    reason ?? null,
+    order_id: orderId,
+    payment_id: paymentId,
+    amount: refundAmount,
+    currency: order.currency,
+    reason: reason ?? null,
     metadata,
-    timeOf(id),
-  ])
+    created_at: timeOf(id),
+  })
   const outcome = await services.gateways
     .of(gateway)
     .refund(tx, { id, amount: refundAmount, currency: order.currency }, { id: paymentId, reference })
-  if (outcome === 'succeeded') await tx.sql(setOutcome, [id, 'succeeded', null, timeOf(id)])
-  const [refund] = await tx.sql(byId, [id])
+  if (outcome === 'succeeded')
+    await sql.setRefundOutcome(tx, { id, status: outcome, gateway_reference: null, at: timeOf(id) })
+  const refund = await sql.readRefund(tx, { id })
   await services.events.emit(tx, 'refund.created', refund, { userId: order.owner_id })
   if (outcome === 'succeeded') await addToRefundedAmount(tx, services, order, refundAmount, timeOf(id))
   return refund
 }
-
-const setOutcome = statement<{ amount: number }>(`
-  UPDATE refunds SET status = $2::"RefundStatus", gateway_reference = coalesce($3, gateway_reference),
-    updated_at = greatest($4, updated_at)
-  WHERE id = $1 AND status = 'pending' RETURNING amount`)
-const releaseAmount = statement('UPDATE orders SET refunding_amount = refunding_amount - $2 WHERE id = $1')
-const orderOfRefund = statement<{ order_id: string }>('SELECT order_id FROM refunds WHERE id = $1')
 
 /** Records the outcome of a pending refund. Idempotent. */
 export async function completeRefund(
@@ -123,24 +83,18 @@ export async function completeRefund(
   id: string,
   { succeeded, reference, at }: { succeeded: boolean; reference: string | null; at: Date },
 ): Promise<void> {
-  const [found] = await tx.sql(orderOfRefund, [id])
+  const found = await sql.findOrderOfRefund(tx, { id })
   if (found === undefined) return
   const order = await findOrder(tx, found.order_id, { lock: true })
-  const [previous] = await tx.sql(byId, [id])
-  const [updated] = await tx.sql(setOutcome, [id, succeeded ? 'succeeded' : 'failed', reference, at])
+  const previous = await sql.readRefund(tx, { id })
+  const status = succeeded ? 'succeeded' : 'failed'
+  const updated = await sql.setRefundOutcome(tx, { id, status, gateway_reference: reference, at })
   if (updated === undefined) return
-  const [refund] = await tx.sql(byId, [id])
+  const refund = await sql.readRefund(tx, { id })
   await services.events.emit(tx, 'refund.updated', refund, { previous, userId: order.owner_id })
   if (succeeded) await addToRefundedAmount(tx, services, order, updated.amount, at)
-  else await tx.sql(releaseAmount, [order.id, updated.amount])
+  else await sql.releaseRefund(tx, { order_id: order.id, amount: updated.amount })
 }
-
-const addRefunded = statement<OwnedOrder>(`
-  UPDATE orders o SET refunding_amount = refunding_amount - $2, refunded_amount = refunded_amount + $2,
-    status = CASE WHEN refunded_amount + $2 = total_amount
-      THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
-    updated_at = greatest($3, updated_at + interval '1 millisecond')
-  WHERE id = $1 AND status IN ('paid', 'partially_refunded') RETURNING ${orderColumns()}`)
 
 /** Moves a reserved amount of a locked order to its refunded amount. */
 async function addToRefundedAmount(
@@ -150,6 +104,6 @@ async function addToRefundedAmount(
   amount: number,
   at: Date,
 ): Promise<void> {
-  const [refunded] = await tx.sql(addRefunded, [previous.id, amount, at])
+  const refunded = await sql.addRefundedAmount(tx, { order_id: previous.id, amount, at })
   await events.emit(tx, 'order.refunded', refunded, { previous, userId: previous.owner_id })
 }

@@ -3,7 +3,7 @@
 // transaction. Several processes may run at once: the second one to lock a task finds that it is no longer
 // due.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/payments.ts'
 import { paymentsNow } from './clock.ts'
 import { insertOrder } from './orders.ts'
 import {
@@ -21,7 +21,6 @@ import type { PaymentServices } from './gateway.ts'
 import {
   startNextPeriod,
   subscriptionById,
-  subscriptionColumns,
   type OwnedSubscription,
   type SandboxCard,
 } from './subscriptions.ts'
@@ -37,24 +36,6 @@ export interface DueTask {
   at: Date
 }
 
-// A session with a page at a remote gateway expires when the gateway says so. A session with a slow payment
-// stays open until that payment finishes.
-const mayExpire = `c.status = 'open' AND c.gateway_reference IS NULL
-  AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing')`
-const until = 'coalesce($1::timestamptz, payments_now())'
-// Tasks that are due at the same time run in the order of `rank`.
-const firstTask = statement<{ kind: DueTask['kind']; id: string; at: string }>(`
-  SELECT kind, id, at FROM (
-    (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at FROM payments p
-      WHERE p.due_at <= ${until} AND p.id <> ALL($2) ORDER BY p.due_at, p.id LIMIT 1)
-    UNION ALL
-    (SELECT 2, 'checkout', c.id, c.expires_at FROM checkouts c
-      WHERE ${mayExpire} AND c.expires_at <= ${until} AND c.id <> ALL($2) ORDER BY c.expires_at, c.id LIMIT 1)
-    UNION ALL
-    (SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
-      WHERE s.due_at <= ${until} AND s.id <> ALL($2) ORDER BY s.due_at, s.id LIMIT 1)
-  ) due ORDER BY at, rank LIMIT 1`)
-
 /**
  * The first task that is due now, or at `at`, excluding the ids in `except`; null if none is. One statement.
  */
@@ -62,7 +43,7 @@ export async function nextDueTask(
   db: Db,
   { at, except = [] }: { at?: Date; except?: string[] } = {},
 ): Promise<DueTask | null> {
-  const [due] = await db.sql(firstTask, [at ?? null, except])
+  const due = await sql.findDueTask(db, { at: at ?? null, except })
   return due === undefined ? null : { ...due, at: new Date(due.at) }
 }
 
@@ -72,15 +53,8 @@ export async function runDueTask(db: Db, services: PaymentServices, { kind, id }
   await db.transaction((tx) => run(tx, services, id))
 }
 
-const slowPayment = statement<{
-  order_id: string
-  checkout_id: string
-  gateway: string
-  card: SandboxCard
-}>(`SELECT order_id, checkout_id, gateway, card FROM payments WHERE id = $1 AND due_at <= payments_now()`)
-
 async function finishSlowPayment(tx: Db, services: PaymentServices, id: string): Promise<void> {
-  const [payment] = await tx.sql(slowPayment, [id])
+  const payment = await sql.findDuePayment(tx, { id })
   if (payment === undefined) return
   const { order_id: orderId, checkout_id: checkoutId, gateway, card } = payment
   const locked = await lockOrder(tx, orderId)
@@ -93,16 +67,11 @@ async function finishSlowPayment(tx: Db, services: PaymentServices, id: string):
   )
 }
 
-const orderOfCheckout = statement<{ order_id: string }>('SELECT order_id FROM checkouts WHERE id = $1')
-const dueCheckout = statement<{ now: string }>(`
-  SELECT payments_now() AS now FROM checkouts c
-  WHERE c.id = $1 AND ${mayExpire} AND c.expires_at <= payments_now()`)
-
 async function expireDueCheckout(tx: Db, services: PaymentServices, id: string): Promise<void> {
-  const [{ order_id: orderId }] = await tx.sql(orderOfCheckout, [id])
+  const { order_id: orderId } = await sql.readOrderOfCheckout(tx, { id })
   const locked = await lockOrder(tx, orderId)
   // While this transaction waited for the locks, the session may have been paid or got a page at its gateway.
-  const [due] = await tx.sql(dueCheckout, [id])
+  const due = await sql.findDueCheckout(tx, { id })
   if (due !== undefined) await expireCheckout(tx, services, locked, id, new Date(due.now))
 }
 
@@ -117,26 +86,13 @@ async function renewOrCancel(tx: Db, services: PaymentServices, id: string): Pro
   else await renew(tx, services, subscription, at)
 }
 
-const abandoned = statement<{ abandoned: boolean }>(`
-  SELECT s.abandoned OR u.status = 'deleted' OR coalesce(p.status = 'deleted', false) AS abandoned
-  FROM subscriptions s JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id
-  WHERE s.id = $1`)
-
 /**
  * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
  * the subscription stays with the project.
  */
 export async function isAbandoned(tx: Db, id: string): Promise<boolean> {
-  const [found] = await tx.sql(abandoned, [id])
-  return found.abandoned
+  return (await sql.readAbandoned(tx, { id })).abandoned
 }
-
-const findPriceAndProduct = statement<{ unit_amount: number; currency: string; name: string }>(`
-  SELECT p.unit_amount, p.currency, d.name FROM prices p JOIN products d ON d.id = p.product_id
-    WHERE p.id = $1`)
-const setDueAtPeriodEnd = statement<OwnedSubscription>(
-  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING ${subscriptionColumns}`,
-)
 
 /**
  * Creates the order of the next period and charges the card. Archived prices still renew for existing
@@ -144,7 +100,7 @@ const setDueAtPeriodEnd = statement<OwnedSubscription>(
  */
 async function renew(tx: Db, services: PaymentServices, before: OwnedSubscription, at: Date): Promise<void> {
   const { id, price_id: priceId, quantity, project_id: projectId, owner_id: ownerId, metadata } = before
-  const [price] = await tx.sql(findPriceAndProduct, [priceId])
+  const price = await sql.readPriceAndProduct(tx, { id: priceId })
   const amount = price.unit_amount * quantity
   const line = { priceId, productName: price.name, quantity, unitAmount: price.unit_amount, amount }
   const order = await insertOrder(
@@ -155,8 +111,8 @@ async function renew(tx: Db, services: PaymentServices, before: OwnedSubscriptio
   await services.events.emit(tx, 'order.created', order, { userId: ownerId })
   const subscription = await startNextPeriod(tx, id, order.id)
   const locked = { order, subscription, checkout: null }
-  const [changed] = (await charge(tx, services, locked, before.card, at))
-    ? await tx.sql(setDueAtPeriodEnd, [id])
+  const changed = (await charge(tx, services, locked, before.card, at))
+    ? await sql.setDueAtPeriodEnd(tx, { id })
     : await scheduleRetry(tx, subscription)
   await emitSubscriptionUpdated(tx, services.events, before, changed)
 }
@@ -201,12 +157,7 @@ async function charge(
   return true
 }
 
-const setPastDue = statement<OwnedSubscription>(`
-  UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
-    due_at = period_start + $2 * interval '1 day'
-  WHERE id = $1 RETURNING ${subscriptionColumns}`)
-
 /** Marks a subscription as past due until its next retry. */
-async function scheduleRetry(tx: Db, { id, tries }: OwnedSubscription): Promise<OwnedSubscription[]> {
-  return await tx.sql(setPastDue, [id, retryDays[tries]])
+async function scheduleRetry(tx: Db, { id, tries }: OwnedSubscription): Promise<OwnedSubscription> {
+  return await sql.setPastDue(tx, { id, days: retryDays[tries] })
 }

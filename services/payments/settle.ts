@@ -2,23 +2,16 @@
 // Payment notifications are idempotent: each transition is one conditional UPDATE with its event, in the
 // caller's transaction. Lock order everywhere: subscription, order, checkout session.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/payments.ts'
 import { invalidState } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { newIdAt } from '../../infra/ids.ts'
-import {
-  checkoutById,
-  checkoutColumns,
-  lockOpenCheckout,
-  toCheckout,
-  type OwnedCheckout,
-} from './checkouts.ts'
+import { checkoutById, lockOpenCheckout, toCheckout, type OwnedCheckout } from './checkouts.ts'
 import type { PaymentServices } from './gateway.ts'
-import { findOrder, orderColumns, type OwnedOrder } from './orders.ts'
+import { findOrder, type OwnedOrder } from './orders.ts'
 import {
   startSubscription,
   subscriptionById,
-  subscriptionColumns,
   toSubscription,
   type OwnedSubscription,
   type Period,
@@ -33,16 +26,11 @@ export interface LockedOrder {
   checkout: OwnedCheckout | null
 }
 
-// Reads the subscription's id without a lock: an order never moves to another subscription.
-const lockSubscriptionOfOrder = statement<OwnedSubscription>(`
-  SELECT ${subscriptionColumns} FROM subscriptions s
-  WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1) FOR NO KEY UPDATE OF s`)
-
 /**
  * Locks an order, its subscription and its open session in three statements. Throws 404 for an unknown order.
  */
 export async function lockOrder(tx: Db, orderId: string): Promise<LockedOrder> {
-  const [subscription = null] = await tx.sql(lockSubscriptionOfOrder, [orderId])
+  const subscription = (await sql.lockSubscriptionOfOrder(tx, { order_id: orderId })) ?? null
   const order = await findOrder(tx, orderId, { lock: true })
   return { order, subscription, checkout: await lockOpenCheckout(tx, orderId) }
 }
@@ -67,15 +55,6 @@ export interface PaymentNotification {
   period?: Period
 }
 
-const insertPayment = statement<{ id: string }>(`
-  INSERT INTO payments (id, order_id, checkout_id, status, amount, currency, gateway, gateway_reference, card,
-    failure_code, due_at, created_at, updated_at)
-  VALUES ($1, $2, $3, $4::"PaymentStatus", $5, $6, $7, $8, $9, $10, $11, $12, $12)
-  ON CONFLICT (gateway, gateway_reference) DO NOTHING RETURNING id`)
-const updatePayment = statement<{ id: string }>(`
-  UPDATE payments SET status = $2::"PaymentStatus", failure_code = $3, due_at = $4, updated_at = $5
-  WHERE id = $1 AND status IN ('requires_confirmation', 'processing') RETURNING id`)
-
 type Outcome =
   | { status: 'succeeded' | 'returning' | 'requires_confirmation' }
   | { status: 'failed'; code: string }
@@ -92,38 +71,28 @@ export async function recordPaymentAttempt(
   outcome: Outcome,
 ): Promise<string | null> {
   const { id, at } = notification
+  const { status } = outcome
   const code = 'code' in outcome ? outcome.code : null
   const dueAt = 'dueAt' in outcome ? outcome.dueAt : null
-  const rows =
+  const recorded =
     id === undefined
-      ? await tx.sql(insertPayment, [
-          newIdAt('pay', at),
-          order.id,
-          notification.checkoutId,
-          outcome.status,
-          order.total_amount,
-          order.currency,
-          notification.gateway,
-          notification.reference,
-          notification.card,
-          code,
-          dueAt,
+      ? await sql.insertPayment(tx, {
+          id: newIdAt('pay', at),
+          order_id: order.id,
+          checkout_id: notification.checkoutId,
+          status,
+          amount: order.total_amount,
+          currency: order.currency,
+          gateway: notification.gateway,
+          gateway_reference: notification.reference,
+          card: notification.card,
+          failure_code: code,
+          due_at: dueAt,
           at,
-        ])
-      : await tx.sql(updatePayment, [id, outcome.status, code, dueAt, at])
-  return rows[0]?.id ?? null
+        })
+      : await sql.updatePayment(tx, { id, status, failure_code: code, due_at: dueAt, at })
+  return recorded?.id ?? null
 }
-
-const setOrderPaid = statement<OwnedOrder>(`
-  UPDATE orders o SET status = 'paid', paid_at = $2,
-    updated_at = greatest($2, updated_at + interval '1 millisecond')
-  WHERE id = $1 AND status = 'pending' RETURNING ${orderColumns()}`)
-const setCheckoutComplete = statement<OwnedCheckout>(`
-  UPDATE checkouts c SET status = 'complete' WHERE id = $1 AND status = 'open' RETURNING ${checkoutColumns}`)
-const setSubscriptionActive = statement<OwnedSubscription>(`
-  UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($2, card),
-    due_at = CASE WHEN $3 THEN period_end END
-  WHERE id = $1 AND status = 'past_due' RETURNING ${subscriptionColumns}`)
 
 /**
  * Applies a successful payment to a locked order. A pending order becomes paid, its session completes and its
@@ -152,12 +121,12 @@ export async function applyPayment(
     return false
   }
   const userId = order.owner_id
-  const [paid] = await tx.sql(setOrderPaid, [order.id, at])
+  const paid = await sql.setOrderPaid(tx, { id: order.id, at })
   await events.emit(tx, 'order.paid', paid, { previous: order, userId })
   // A renewal can pay the order while the customer still has a session open for it.
   if (checkout !== null && checkoutId === null) await closeCheckout(tx, services, checkout, at)
   else if (checkout !== null) {
-    const [completed] = await tx.sql(setCheckoutComplete, [checkout.id])
+    const completed = await sql.setCheckoutComplete(tx, { id: checkout.id })
     await events.emit(tx, 'checkout.completed', toCheckout(completed), {
       previous: toCheckout(checkout),
       userId,
@@ -179,12 +148,12 @@ async function activateOrRecover(
   card: SandboxCard | null,
 ): Promise<void> {
   const { renews } = gateways.of(subscription.gateway)
-  const [changed] =
+  const changed =
     subscription.status === 'incomplete'
-      ? [await startSubscription(tx, subscription.id, at, { card, renews, period })]
+      ? await startSubscription(tx, subscription.id, at, { card, renews, period })
       : subscription.status === 'past_due'
-        ? await tx.sql(setSubscriptionActive, [subscription.id, card, renews])
-        : []
+        ? await sql.setSubscriptionActive(tx, { id: subscription.id, card, renews })
+        : undefined
   if (changed !== undefined) await emitSubscriptionUpdated(tx, events, subscription, changed)
 }
 
@@ -206,23 +175,10 @@ export async function emitSubscriptionUpdated(
   return current
 }
 
-const setPaymentReturned = statement(
-  "UPDATE payments SET status = 'returned', updated_at = $2 WHERE id = $1 AND status = 'returning'",
-)
-
 /** Marks a late payment as refunded in full. */
 export async function markPaymentReturned(tx: Db, id: string, at: Date): Promise<void> {
-  await tx.sql(setPaymentReturned, [id, at])
+  await sql.setPaymentReturned(tx, { id, at })
 }
-
-const setOrderCanceled = statement<OwnedOrder>(`
-  UPDATE orders o SET status = 'canceled', updated_at = greatest($2, updated_at + interval '1 millisecond')
-  WHERE id = $1 AND status = 'pending' RETURNING ${orderColumns()}`)
-const setCheckoutExpired = statement<OwnedCheckout>(`
-  UPDATE checkouts c SET status = 'expired' WHERE id = $1 AND status = 'open' RETURNING ${checkoutColumns}`)
-const failUnconfirmedPayments = statement(`
-  UPDATE payments SET status = 'failed', failure_code = 'expired', due_at = NULL, updated_at = $2
-  WHERE checkout_id = $1 AND status = 'requires_confirmation'`)
 
 /** Cancels a pending order and expires its open session. Throws 409 when the order is not pending. */
 export async function cancelOrder(
@@ -231,7 +187,7 @@ export async function cancelOrder(
   { order, checkout }: LockedOrder,
   at: Date,
 ): Promise<OwnedOrder> {
-  const [canceled] = await tx.sql(setOrderCanceled, [order.id, at])
+  const canceled = await sql.setOrderCanceled(tx, { id: order.id, at })
   if (canceled === undefined) throw invalidState('order', order.status)
   await services.events.emit(tx, 'order.canceled', canceled, { previous: order, userId: order.owner_id })
   if (checkout !== null) await closeCheckout(tx, services, checkout, at)
@@ -244,8 +200,8 @@ async function closeCheckout(
   checkout: OwnedCheckout,
   at: Date,
 ): Promise<OwnedCheckout> {
-  const [expired] = await tx.sql(setCheckoutExpired, [checkout.id])
-  await tx.sql(failUnconfirmedPayments, [checkout.id, at])
+  const expired = await sql.setCheckoutExpired(tx, { id: checkout.id })
+  await sql.failUnconfirmedPayments(tx, { checkout_id: checkout.id, at })
   await gateways.of(checkout.gateway).closeCheckout(tx, checkout)
   await events.emit(tx, 'checkout.expired', toCheckout(expired), {
     previous: toCheckout(checkout),
@@ -274,11 +230,6 @@ export async function expireCheckout(
   return expired
 }
 
-const setSubscriptionCanceled = statement<OwnedSubscription>(`
-  UPDATE subscriptions s SET status = 'canceled', ended_at = $2, canceled_at = coalesce(canceled_at, $2),
-    due_at = NULL
-  WHERE id = $1 AND status <> 'canceled' RETURNING ${subscriptionColumns}`)
-
 /**
  * Cancels a subscription immediately. The caller cancels its unpaid orders. Throws 409 when it is already
  * canceled.
@@ -291,7 +242,7 @@ export async function cancelSubscriptionNow(
   at: Date,
   { canceledByGateway = false } = {},
 ): Promise<OwnedSubscription> {
-  const [canceled] = await tx.sql(setSubscriptionCanceled, [subscription.id, at])
+  const canceled = await sql.setSubscriptionCanceled(tx, { id: subscription.id, at })
   if (canceled === undefined) throw invalidState('subscription', subscription.status)
   if (!canceledByGateway) await gateways.of(subscription.gateway).syncCancellation(tx, canceled)
   await events.emit(tx, 'subscription.canceled', toSubscription(canceled), {

@@ -4,28 +4,13 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { create as contentDisposition } from 'content-disposition'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import { invalidState } from '../../../infra/errors.ts'
 import type { Bytes } from '../../../infra/contract/operation.ts'
 import { formatAmount } from '../currency.ts'
-import type { Order, OwnedOrder } from '../orders.ts'
+import type { OwnedOrder } from '../orders.ts'
 import type { Receipt } from './model.ts'
 import { renderReceiptHtml, receiptContentSecurityPolicy } from './html.ts'
-import type { PaymentCard } from '../settle.ts'
-
-interface PaidState extends Pick<Order, 'status' | 'refunded_amount' | 'updated_at'> {
-  paid_at: string
-  gateway: string
-  card: PaymentCard | null
-  refunds: { amount: number; at: string }[]
-}
-
-const readPaidState = statement<PaidState>(`
-  SELECT o.status::text, o.refunded_amount, o.paid_at, o.updated_at, p.gateway, p.card,
-    (SELECT coalesce(jsonb_agg(jsonb_build_object('amount', r.amount, 'at', r.updated_at)
-        ORDER BY r.updated_at, r.id), '[]')
-      FROM refunds r WHERE r.order_id = o.id AND r.status = 'succeeded') AS refunds
-  FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded' WHERE o.id = $1`)
 
 /** Renders the receipt of an order. Throws 409 when the order was never paid. */
 export async function createReceipt(
@@ -34,7 +19,7 @@ export async function createReceipt(
   { format, seller }: { format: 'html' | 'pdf'; seller: string },
 ): Promise<Bytes> {
   if (order.paid_at === null) throw invalidState('order', order.status)
-  const [state] = await db.sql(readPaidState, [order.id])
+  const state = await sql.readPaidState(db, { id: order.id })
   const receipt = toReceipt(order, state, seller)
   const bytes = format === 'html' ? Buffer.from(renderReceiptHtml(receipt)) : await renderPdf(receipt)
   return {
@@ -57,11 +42,8 @@ async function renderPdf(receipt: Receipt): Promise<Buffer> {
   return await renderReceiptPdf(receipt)
 }
 
-function toReceipt(
-  order: OwnedOrder,
-  { refunded_amount: refunded, paid_at: paidAt, updated_at: updatedAt, gateway, card, refunds }: PaidState,
-  seller: string,
-): Receipt {
+function toReceipt(order: OwnedOrder, state: sql.ReadPaidStateRow, seller: string): Receipt {
+  const { refunded_amount: refunded, paid_at: paidAt, updated_at: updatedAt, gateway, card, refunds } = state
   const amount = (minor: number): string => formatAmount(minor, order.currency)
   return {
     seller,

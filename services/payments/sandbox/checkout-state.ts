@@ -1,7 +1,7 @@
 // The state of a checkout session on the sandbox's payment page, and the two actions there: pay by card and
 // confirm.
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import { findPrice, type Price } from '../products-and-prices.ts'
 import { checkoutById, checkoutNotFound, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow } from '../clock.ts'
@@ -12,12 +12,7 @@ import type { PaymentServices } from '../gateway.ts'
 import type { SandboxCard } from '../subscriptions.ts'
 
 /** A payment attempt of a session. */
-export interface PaymentAttempt {
-  id: string
-  status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
-  failure_code: string | null
-  card: SandboxCard
-}
+type PaymentAttempt = sql.FindLatestAttemptRow
 
 /** A session with its order and the page to show. */
 export type CheckoutState = {
@@ -27,18 +22,11 @@ export type CheckoutState = {
   recurring: Price['recurring']
 } & (
   | { page: 'form'; /** The failure code of the last attempt. */ failure: string | null }
-  | { page: 'confirmation'; payment: PaymentAttempt }
+  | { page: 'confirmation'; payment: PaymentAttempt & { card: SandboxCard } }
   | { page: 'processing' }
   | { page: 'paid' }
   | { page: 'expired'; /** Whether a late payment was refunded. */ refunded: boolean }
 )
-
-// An active attempt comes first: of two simultaneous attempts the active one may have the earlier id.
-// Superseded attempts do not count.
-const latestAttempt = statement<PaymentAttempt>(`
-  SELECT id, status::text, failure_code, card FROM payments
-  WHERE checkout_id = $1 AND failure_code IS DISTINCT FROM 'superseded'
-  ORDER BY status IN ('processing', 'requires_confirmation') DESC, id DESC LIMIT 1`)
 
 /** Throws 404 for an unknown session. */
 export async function checkoutState(db: Db, id: string): Promise<CheckoutState> {
@@ -49,19 +37,17 @@ export async function checkoutState(db: Db, id: string): Promise<CheckoutState> 
     checkout.mode === 'subscription' ? (await findPrice(db, order.items[0].price_id)).recurring : null
   const state = { checkout, order, recurring }
   if (checkout.status === 'complete') return { ...state, page: 'paid' }
-  const [payment] = await db.sql(latestAttempt, [id])
+  const payment = await sql.findLatestAttempt(db, { checkout_id: id })
   if (payment?.status === 'processing') return { ...state, page: 'processing' }
   if (checkout.status === 'expired' || new Date(checkout.expires_at) <= (await paymentsNow(db))) {
     const refunded = payment?.status === 'returning' || payment?.status === 'returned'
     return { ...state, page: 'expired', refunded }
   }
-  if (payment?.status === 'requires_confirmation') return { ...state, page: 'confirmation', payment }
+  // Only the sandbox asks for confirmations, and it knows the card.
+  if (payment?.status === 'requires_confirmation')
+    return { ...state, page: 'confirmation', payment: { ...payment, card: payment.card! } }
   return { ...state, page: 'form', failure: payment?.failure_code ?? null }
 }
-
-const supersedeUnconfirmed = statement(`
-  UPDATE payments SET status = 'failed', failure_code = 'superseded', updated_at = $2
-  WHERE checkout_id = $1 AND status = 'requires_confirmation'`)
 
 /**
  * Pays a session by a test card. Does nothing if the session is no longer payable or a payment is in
@@ -78,7 +64,7 @@ export async function payByCard(
   const { behavior } = testCard
   await withLockedCheckout(db, id, async (tx, locked, at) => {
     // A confirmation may be pending in another browser tab.
-    await tx.sql(supersedeUnconfirmed, [id, at])
+    await sql.supersedeUnconfirmedPayments(tx, { checkout_id: id, at })
     const card = toStoredCard(testCard)
     const notification = { gateway: 'sandbox', reference: null, checkoutId: id, card, at }
     if (behavior === 'succeeds') await applyPayment(tx, services, locked, notification, card)
@@ -105,7 +91,7 @@ export async function resolveConfirmation(
   { payment, confirmed }: { payment: string; confirmed: boolean },
 ): Promise<void> {
   await withLockedCheckout(db, id, async (tx, locked, at) => {
-    const [latest] = await tx.sql(latestAttempt, [id])
+    const latest = await sql.findLatestAttempt(tx, { checkout_id: id })
     if (latest === undefined || latest.id !== payment || latest.status !== 'requires_confirmation') return
     const { card } = latest
     const notification = { id: payment, gateway: 'sandbox', reference: null, checkoutId: id, card, at }
@@ -132,7 +118,7 @@ async function withLockedCheckout(
     const at = await paymentsNow(tx)
     if (checkout?.id !== id || checkout.gateway !== sandbox.name || new Date(checkout.expires_at) <= at)
       return
-    const [payment] = await tx.sql(latestAttempt, [id])
+    const payment = await sql.findLatestAttempt(tx, { checkout_id: id })
     if (payment?.status !== 'processing') await action(tx, locked, at)
   })
 }

@@ -2,7 +2,7 @@
 // Stripe's state of the subscription is ignored.
 import type { Stripe } from 'stripe'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, PaymentServices } from '../gateway.ts'
 import { subscriptionById } from '../subscriptions.ts'
@@ -17,9 +17,6 @@ import {
 } from './mapping.ts'
 import { fetchAndApply } from './events.ts'
 
-const setSyncPending = statement<{ id: string }>(`
-  UPDATE subscriptions SET sync_pending = true WHERE id = $1 AND gateway_reference IS NOT NULL RETURNING id`)
-
 /**
  * Enqueues a job that sends a subscription's cancellation state to Stripe, and ignores Stripe's state until
  * then. Does nothing for a subscription that does not exist at Stripe yet: it is never created once its
@@ -30,16 +27,13 @@ export async function enqueueCancellationSync(
   jobs: Queue<GatewayJob>,
   { id }: { id: string },
 ): Promise<void> {
-  if ((await tx.sql(setSyncPending, [id])).length === 1)
+  if ((await sql.setSyncPending(tx, { id })) !== undefined)
     await jobs.add(tx, [{ data: { task: 'sync_cancellation', id, tries: 0 }, group: id }])
 }
 
-const acceptStripeState = statement(`
-  UPDATE subscriptions SET sync_pending = false, synced_at = NULL WHERE id = $1 AND sync_pending`)
-
 /** Called when the retries are exhausted: accepts Stripe's state again. */
 export async function abandonSync(tx: Db, id: string): Promise<void> {
-  await tx.sql(acceptStripeState, [id])
+  await sql.acceptGatewayState(tx, { id })
 }
 
 /**

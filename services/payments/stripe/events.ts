@@ -2,12 +2,11 @@
 // webhooks therefore do not matter. Stripe is called outside of transactions; one transaction then applies
 // the fetched state and records the event.
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
 import { applyPayment, lockOrder, type PaymentNotification } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
-import { deleteBatchStep } from '../../../infra/database/batch-delete.ts'
 
 /** The name of this gateway in the database. */
 export const stripeName = 'stripe'
@@ -23,13 +22,8 @@ export interface WebhookEvent {
   type: string
 }
 
-const insertEvent = statement<{ id: string }>(
-  'INSERT INTO gateway_events (id, type) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
-)
-const findEvent = statement<{ id: string }>('SELECT id FROM gateway_events WHERE id = $1')
-
 export async function wasProcessed(db: Db, { id }: WebhookEvent): Promise<boolean> {
-  return (await db.sql(findEvent, [id])).length === 1
+  return (await sql.findGatewayEvent(db, { id })) !== undefined
 }
 
 /**
@@ -47,7 +41,10 @@ export async function fetchAndApply(
     const apply = await fetchState()
     try {
       await db.transaction(async (tx) => {
-        if (event !== null && (await tx.sql(insertEvent, [event.id, event.type])).length === 0) return
+        if (event !== null) {
+          const recorded = await sql.insertGatewayEvent(tx, { id: event.id, type: event.type })
+          if (recorded === undefined) return
+        }
         if ((await apply(tx, services)) === 'fetch again') throw new RolledBack()
       })
       return
@@ -57,15 +54,7 @@ export async function fetchAndApply(
   }
 }
 
-export interface RecordedPayment {
-  id: string
-  order_id: string
-  status: string
-}
-
-const byReference = statement<RecordedPayment>(
-  'SELECT id, order_id, status::text FROM payments WHERE gateway = $1 AND gateway_reference = $2',
-)
+export type RecordedPayment = sql.FindPaymentByReferenceRow
 
 /**
  * Finds a payment by Stripe's id. Lock the payment's order first, so that no other transaction inserts the
@@ -75,8 +64,7 @@ export async function findPaymentByReference(
   tx: Db,
   reference: string,
 ): Promise<RecordedPayment | undefined> {
-  const [found] = await tx.sql(byReference, [stripeName, reference])
-  return found
+  return await sql.findPaymentByReference(tx, { gateway: stripeName, gateway_reference: reference })
 }
 
 /**
@@ -99,9 +87,15 @@ export async function applyStripePayment(
   })
 }
 
-const expiredEvents = "SELECT id FROM gateway_events WHERE received_at < now() - interval '30 days' LIMIT $1"
+const eventDays = 30
+const eventsPerStep = 1_000
 
 /** Deletes events after 30 days: Stripe does not send older ones again. */
 export function stripeEventRetentionTasks(): RetentionTask[] {
-  return [{ name: 'gateway events', step: deleteBatchStep('gateway_events', expiredEvents, 1_000) }]
+  return [{ name: 'gateway events', step: deleteExpiredEvents }]
+}
+
+async function deleteExpiredEvents(db: Db): Promise<{ removed: number; more: boolean }> {
+  const { n } = await sql.deleteGatewayEvents(db, { days: eventDays, limit: eventsPerStep })
+  return { removed: n, more: n === eventsPerStep }
 }

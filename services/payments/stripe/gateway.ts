@@ -1,7 +1,7 @@
 // The Stripe gateway: Stripe's own page takes the payment, and signed webhooks report the outcome. Inside
 // transactions this gateway only enqueues jobs; worker.ts performs them.
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, RemoteGateway } from '../gateway.ts'
 import { requireAmount } from './amounts.ts'
@@ -23,10 +23,6 @@ export interface StripeGatewayOptions extends StripeClientOptions {
   /** Receives errors that an operator should see. */
   onError: (error: Error) => void
 }
-
-const hasStripePage = statement<{ id: string }>(
-  'SELECT id FROM checkouts WHERE id = $1 AND gateway_reference IS NOT NULL',
-)
 
 /** Task names of older versions, whose jobs may still be in the queue. */
 const renamedTasks: Record<string, GatewayJob['task']> = {
@@ -55,7 +51,7 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
     },
     async closeCheckout(tx, { id }) {
       // Without a page at Stripe there is nothing to expire.
-      if ((await tx.sql(hasStripePage, [id])).length === 1) await enqueue(tx, 'close', id, id)
+      if ((await sql.findGatewaySession(tx, { id })) !== undefined) await enqueue(tx, 'close', id, id)
     },
     syncCancellation: (tx, subscription) => enqueueCancellationSync(tx, jobs, subscription),
     paymentPageUrl: (db, checkout, order) => checkoutPageUrl(stripe, jobs, db, checkout, order),

@@ -1,7 +1,7 @@
 // Invoices of Stripe's subscriptions. Each invoice becomes one order, identified by the invoice's id, and is
 // paid or pending as at Stripe.
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import { findOrder, insertOrder, type OwnedOrder, type OrderLine } from '../orders.ts'
 import { cancelOrder, lockOrder, recordPaymentAttempt } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
@@ -112,14 +112,6 @@ function notificationOf(order: OwnedOrder, invoice: Invoice, at: Date) {
   }
 }
 
-const findFirstOrder = statement<{ id: string }>(
-  'SELECT id FROM orders WHERE subscription_id = $1 AND period = 1',
-)
-const findNextPeriod = statement<{ period: number }>(
-  'SELECT max(period) + 1 AS period FROM orders WHERE subscription_id = $1',
-)
-const setPeriod = statement('UPDATE subscriptions SET period = $2 WHERE id = $1')
-
 /**
  * The order of a new invoice: the existing first order, or a new order. A canceled subscription gets no new
  * orders, so the latest one is returned and its payment is refunded as late.
@@ -135,7 +127,7 @@ async function orderOfInvoice(
   if (isFirst(invoice)) return await firstOrder(tx, id, invoice)
   if (subscription.status === 'canceled') return await findOrder(tx, subscription.latest_order_id)
   const { project_id: projectId, owner_id: ownerId, metadata } = subscription
-  const [{ period }] = await tx.sql(findNextPeriod, [id])
+  const { period } = await sql.readNextPeriod(tx, { subscription_id: id })
   const line = await orderLineOf(tx, subscription, invoice)
   const order = await insertOrder(
     tx,
@@ -143,23 +135,19 @@ async function orderOfInvoice(
     { projectId, ownerId, metadata, subscription: { id, period } },
   )
   await setLatestOrder(tx, id, order.id)
-  if (subscription.period > 0) await tx.sql(setPeriod, [id, period])
+  if (subscription.period > 0) await sql.setPeriodNumber(tx, { id, period })
   await services.events.emit(tx, 'order.created', order, { userId: ownerId })
   return order
 }
 
 async function firstOrder(tx: Db, subscriptionId: string, invoice: Invoice): Promise<OwnedOrder> {
-  const [first] = await tx.sql(findFirstOrder, [subscriptionId])
+  const first = await sql.readFirstOrder(tx, { subscription_id: subscriptionId })
   const order = await findOrder(tx, first.id)
   const { total_amount: total, currency } = order
   if (invoice.total !== toStripeAmount(total, currency) || invoice.currency !== currency)
     throw new Error(`The amount of the Stripe invoice ${invoice.id} differs from the order ${order.id}.`)
   return order
 }
-
-const findPriceAndProduct = statement<{ unit_amount: number; name: string }>(
-  'SELECT p.unit_amount, d.name FROM prices p JOIN products d ON d.id = p.product_id WHERE p.id = $1',
-)
 
 /**
  * The line of an invoice's order: price times quantity, or the invoice's total if an operator changed it at
@@ -170,7 +158,7 @@ async function orderLineOf(
   { price_id: priceId, quantity }: OwnedSubscription,
   { total, currency }: Invoice,
 ): Promise<OrderLine> {
-  const [{ unit_amount: unitAmount, name: productName }] = await tx.sql(findPriceAndProduct, [priceId])
+  const { unit_amount: unitAmount, name: productName } = await sql.readPriceAndProduct(tx, { id: priceId })
   const amount = fromStripeAmount(total, currency)
   return amount === unitAmount * quantity
     ? { priceId, productName, quantity, unitAmount, amount }

@@ -2,7 +2,7 @@
 // after a day, so a retry first looks for the refund at Stripe: no payment is refunded twice.
 import type { Stripe } from 'stripe'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'
 import { completeRefund } from '../refunds.ts'
 import { markPaymentReturned } from '../settle.ts'
@@ -19,16 +19,6 @@ export interface RefundOptions {
 /** When to check a pending refund again, in case its webhook does not arrive. */
 const recheckMs = 86_400_000
 
-const pendingRefund = statement<{
-  order_id: string
-  amount: number
-  currency: string
-  reference: string | null
-  payment: string
-}>(`
-  SELECT r.order_id, r.amount, r.currency, r.gateway_reference AS reference, p.gateway_reference AS payment
-  FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = $1 AND r.status = 'pending'`)
-
 /** Sends a pending refund to Stripe. @returns when to check its outcome, or null when the refund is final. */
 export async function sendRefund(
   options: RefundOptions,
@@ -37,7 +27,7 @@ export async function sendRefund(
   id: string,
   { repeated }: { repeated: boolean },
 ): Promise<Date | null> {
-  const [refund] = await db.sql(pendingRefund, [id])
+  const refund = await sql.findPendingRefund(db, { id })
   if (refund === undefined) return null
   const params = {
     amount: toStripeAmount(refund.amount, refund.currency),
@@ -60,10 +50,6 @@ export async function sendRefund(
   }
 }
 
-const latePayment = statement<{ order_id: string; payment: string }>(
-  "SELECT order_id, gateway_reference AS payment FROM payments WHERE id = $1 AND status = 'returning'",
-)
-
 /** Refunds a late payment in full. @returns when to check the outcome, or null when the refund is final. */
 export async function sendLateRefund(
   options: RefundOptions,
@@ -72,7 +58,7 @@ export async function sendLateRefund(
   id: string,
   { repeated }: { repeated: boolean },
 ): Promise<Date | null> {
-  const [late] = await db.sql(latePayment, [id])
+  const late = await sql.findLatePayment(db, { id })
   if (late === undefined) return null
   const { payment, order_id: orderId } = late
   try {
@@ -163,23 +149,17 @@ export async function fetchRefund(options: RefundOptions, id: string): Promise<A
   return applierFor(options, await options.stripe.request((api) => api.refunds.retrieve(id)))
 }
 
-const setReference = statement(
-  'UPDATE refunds SET gateway_reference = $2 WHERE id = $1 AND gateway_reference IS NULL',
-)
-const statusOf = statement<{ status: string }>(`
-  SELECT status::text FROM refunds WHERE id = $1 UNION ALL SELECT status::text FROM payments WHERE id = $1`)
-
 function applierFor({ onError }: RefundOptions, { id, metadata, status }: Stripe.Refund): ApplyState {
   const { refund_id: refundId, payment_id: paymentId } = metadata ?? {}
   const succeeded = status === 'succeeded'
   const failed = status === 'failed' || status === 'canceled'
   return async (tx, services) => {
     const at = await paymentsNow(tx)
-    const [before] = await tx.sql(statusOf, [refundId ?? paymentId ?? ''])
+    const before = await sql.findRefundStatus(tx, { id: refundId ?? paymentId ?? '' })
     // Other software may use the same Stripe account.
     if (before === undefined) return 'applied'
     if (refundId !== undefined) {
-      await tx.sql(setReference, [refundId, id])
+      await sql.setRefundReference(tx, { id: refundId, gateway_reference: id })
       if (succeeded || failed) await completeRefund(tx, services, refundId, { succeeded, reference: id, at })
     } else if (succeeded) await markPaymentReturned(tx, paymentId, at)
     // A bank may reject a refund days after it succeeded: an operator must contact the customer.
@@ -196,15 +176,11 @@ function applierFor({ onError }: RefundOptions, { id, metadata, status }: Stripe
   }
 }
 
-const withoutReference = statement<{ id: string }>(
-  'SELECT id FROM refunds WHERE id = $1 AND gateway_reference IS NULL',
-)
-
 /**
  * Fails a refund that does not exist at Stripe. A refund that exists there continues, and its webhook
  * completes it.
  */
 export async function failUnsentRefund(tx: Db, services: PaymentServices, id: string): Promise<void> {
-  if ((await tx.sql(withoutReference, [id])).length === 1)
+  if ((await sql.findUnsentRefund(tx, { id })) !== undefined)
     await completeRefund(tx, services, id, { succeeded: false, reference: null, at: await paymentsNow(tx) })
 }

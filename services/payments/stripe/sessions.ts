@@ -2,7 +2,7 @@
 // there when it closes here. Its outcome is fetched from Stripe.
 import type { Stripe } from 'stripe'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { findPrice } from '../products-and-prices.ts'
 import { redirectUrl, checkoutById, type OwnedCheckout } from '../checkouts.ts'
@@ -103,10 +103,6 @@ async function createSession(
   return { id, url }
 }
 
-const setStripeSession = statement<{ id: string }>(`
-  UPDATE checkouts SET gateway_reference = $2, gateway_url = $3
-  WHERE id = $1 AND status = 'open' AND gateway_reference IS NULL RETURNING id`)
-
 /**
  * Stores the Stripe session of an open checkout that has none, and enqueues its expiry.
  * @returns the URL of the stored session; null if the checkout is not open.
@@ -118,7 +114,12 @@ async function saveSession(
   { id, url }: CreatedSession,
 ): Promise<string | null> {
   const job: GatewayJob = { task: 'close', id: checkout.id, tries: 0 }
-  if ((await tx.sql(setStripeSession, [checkout.id, id, url])).length === 1) {
+  const stored = await sql.setGatewaySession(tx, {
+    id: checkout.id,
+    gateway_reference: id,
+    gateway_url: url,
+  })
+  if (stored !== undefined) {
     const startAfter = new Date(new Date(checkout.expires_at).getTime() - (await clockOffset(tx)))
     await jobs.add(tx, [{ data: job, group: checkout.id, startAfter }])
     return url

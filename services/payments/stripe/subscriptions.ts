@@ -1,7 +1,7 @@
 // Subscriptions at Stripe, which renews them itself. Its invoices become orders, and its periods and statuses
 // are copied.
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
+import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'
 import { isAbandoned } from '../renewals.ts'
 import { cancelOrder, cancelSubscriptionNow, emitSubscriptionUpdated, lockOrder } from '../settle.ts'
@@ -32,12 +32,6 @@ interface FetchedSubscription extends SubscriptionInvoices {
   sent: Cancellation | null
 }
 
-// One period and one day before the known period: Stripe creates an invoice at the start of its period.
-const newInvoicesSince = statement<{ since: number | null }>(`
-  SELECT floor(extract(epoch
-    FROM period_start - (period_end - period_start) - interval '1 day'))::bigint AS since
-  FROM subscriptions WHERE gateway_reference = $1`)
-
 /**
  * Fetches a subscription and its invoices.
  * @param options.invoice an invoice to include, which may be older.
@@ -48,7 +42,7 @@ export async function fetchSubscription(
   id: string,
   { invoice = null, sent = null }: { invoice?: Invoice | null; sent?: Cancellation | null } = {},
 ): Promise<ApplyState> {
-  const since = (await db.sql(newInvoicesSince, [id]))[0]?.since ?? null
+  const since = (await sql.findStartOfNewInvoices(db, { gateway_reference: id }))?.since ?? null
   const fetchedAt = await paymentsNow(db)
   const subscription = await stripe.request((api) => api.subscriptions.retrieve(id))
   const invoices = await stripe.request((api) =>
@@ -94,14 +88,6 @@ async function applySubscription(
   return 'applied'
 }
 
-const setSynced = statement<{ id: string }>(`
-  UPDATE subscriptions SET synced_at = $2, sync_pending = false,
-    gateway_reference = coalesce(gateway_reference, $3)
-  WHERE id = $1 AND CASE WHEN sync_pending THEN $4 ELSE synced_at IS NULL OR synced_at < $2 END RETURNING id`)
-const syncedAt = statement<{ id: string }>(
-  'SELECT id FROM subscriptions WHERE id = $1 AND synced_at = $2 AND NOT sync_pending',
-)
-
 /**
  * Records the time of the fetched state if it is the latest. All state is outdated while a cancellation is
  * pending. Two states of the same time have no known order: `fetch again`.
@@ -110,26 +96,24 @@ async function recordSync(
   tx: Db,
   { gateways }: PaymentServices,
   subscription: OwnedSubscription,
-  { fetchedAt, subscription: { id }, sent }: FetchedSubscription,
+  { fetchedAt, subscription: stripeSubscription, sent }: FetchedSubscription,
 ): Promise<'latest' | 'outdated' | 'fetch again'> {
   if (sent !== null && sent !== cancellationOf(subscription)) {
     // The cancellation changed while it was sent to Stripe: send it again.
     await gateways.of(stripeName).syncCancellation(tx, subscription)
     return 'outdated'
   }
-  if ((await tx.sql(setSynced, [subscription.id, fetchedAt, id, sent !== null])).length === 1) return 'latest'
-  return (await tx.sql(syncedAt, [subscription.id, fetchedAt])).length === 1 ? 'fetch again' : 'outdated'
+  const { id } = subscription
+  const recorded = await sql.setSynced(tx, {
+    id,
+    synced_at: fetchedAt,
+    gateway_reference: stripeSubscription.id,
+    cancellation_sent: sent !== null,
+  })
+  if (recorded !== undefined) return 'latest'
+  const isSameTime = (await sql.findSynced(tx, { id, synced_at: fetchedAt })) !== undefined
+  return isSameTime ? 'fetch again' : 'outdated'
 }
-
-const setPeriod = statement(
-  'UPDATE subscriptions SET period_start = $2, period_end = $3 WHERE id = $1 AND period > 0',
-)
-const setStatus = statement(`
-  UPDATE subscriptions SET status = $2::"SubscriptionStatus"
-  WHERE id = $1 AND status IN ('active', 'past_due')`)
-const pendingOrderIds = statement<{ id: string }>(
-  "SELECT id FROM orders WHERE subscription_id = $1 AND status = 'pending' ORDER BY id",
-)
 
 /** Copies the period, the status and the scheduled cancellation. */
 async function copyStripeState(
@@ -140,11 +124,11 @@ async function copyStripeState(
 ): Promise<void> {
   if (status === 'canceled') return
   const { start, end } = periodOf(subscription)
-  await tx.sql(setPeriod, [id, start, end])
+  await sql.setPeriodDates(tx, { id, period_start: start, period_end: end })
   if (cancelsAtPeriodEnd(subscription) !== atPeriodEnd)
     await setCancelAtPeriodEnd(tx, id, { canceledAt: atPeriodEnd ? null : at })
   const newStatus = statusByStripeStatus[subscription.status]
-  if (newStatus !== undefined) await tx.sql(setStatus, [id, newStatus])
+  if (newStatus !== undefined) await sql.setSubscriptionStatus(tx, { id, status: newStatus })
 }
 
 /**
@@ -168,7 +152,7 @@ async function applyCancellation(
   else if (JSON.stringify(toSubscription(current)) !== JSON.stringify(toSubscription(announced)))
     await emitSubscriptionUpdated(tx, services.events, announced, current)
   if (!cancels && !wasCanceled) return
-  for (const order of await tx.sql(pendingOrderIds, [id]))
+  for (const order of await sql.listPendingOrders(tx, { subscription_id: id }))
     await cancelOrder(tx, services, await lockOrder(tx, order.id), at)
   // The subscription was paid at Stripe after it was canceled here: cancel it there too.
   if (wasCanceled && isLatest && !endedAtStripe && sent === null)

@@ -1,0 +1,3 @@
+-- Detaches a batch of checkout sessions from a project.
+-- @one
+{detach-batch table=checkouts}

@@ -1,0 +1,16 @@
+-- The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by an index.
+-- Tasks that are due at the same time run in the order of `rank`.
+-- @optional
+-- @type kind 'payment' | 'checkout' | 'subscription'
+SELECT kind, id, at FROM (
+  (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at FROM payments p
+   WHERE p.due_at <= coalesce(:at?, payments_now()) AND p.id <> ALL(:except) ORDER BY p.due_at, p.id LIMIT 1)
+  UNION ALL
+  (SELECT 2, 'checkout', c.id, c.expires_at FROM checkouts c
+   WHERE {may-expire} AND c.expires_at <= coalesce(:at, payments_now()) AND c.id <> ALL(:except)
+   ORDER BY c.expires_at, c.id LIMIT 1)
+  UNION ALL
+  (SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
+   WHERE s.due_at <= coalesce(:at, payments_now()) AND s.id <> ALL(:except) ORDER BY s.due_at, s.id LIMIT 1)
+) due
+ORDER BY at, rank LIMIT 1

@@ -1,0 +1,17 @@
+-- The prices.
+-- @page
+SELECT {price-columns}
+FROM prices p
+WHERE true
+-- @filter product_id
+p.product_id = :product_id
+-- @filter currency
+p.currency = :currency
+-- @filter active
+p.active = :active
+-- @sort created_at
+p.id
+-- @sort unit_amount
+p.unit_amount
+-- @id
+p.id

@@ -1,0 +1,15 @@
+-- The products. `q` is a LIKE pattern for their names.
+-- @page
+SELECT {product-columns}
+FROM products p
+WHERE true
+-- @filter active
+p.active = :active
+-- @filter q searches
+lower(p.name) LIKE lower(:q)
+-- @sort created_at
+p.id
+-- @sort name
+lower(p.name)
+-- @id
+p.id

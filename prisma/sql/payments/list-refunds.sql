@@ -1,0 +1,11 @@
+-- The refunds of an order.
+-- @page
+SELECT {refund-columns}
+FROM refunds r JOIN orders o ON o.id = r.order_id
+WHERE r.order_id = :order_id
+-- @sort created_at
+r.id
+-- @sort amount
+r.amount
+-- @id
+r.id

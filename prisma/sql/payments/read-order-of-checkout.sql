@@ -1,0 +1,3 @@
+-- The order of a checkout session.
+-- @one
+SELECT order_id FROM checkouts WHERE id = :id

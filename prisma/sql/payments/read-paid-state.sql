@@ -1,0 +1,10 @@
+-- The state of a paid order, its payment and its refunds, oldest first.
+-- @one
+-- @type card { brand: string; last4: string }
+-- @type refunds { amount: number; at: string }[]
+SELECT o.status, o.refunded_amount, o.paid_at AS "paid_at!", o.updated_at, p.gateway, p.card,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('amount', r.amount, 'at', r.updated_at)
+      ORDER BY r.updated_at, r.id), '[]')
+   FROM refunds r WHERE r.order_id = o.id AND r.status = 'succeeded') AS refunds
+FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded'
+WHERE o.id = :id

@@ -1,0 +1,3 @@
+-- The current time of the payment clock.
+-- @one
+SELECT payments_now() AS "now!"

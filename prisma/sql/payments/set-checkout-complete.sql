@@ -1,0 +1,3 @@
+-- Completes an open, locked checkout session.
+-- @one
+UPDATE checkouts c SET status = 'complete' WHERE id = :id AND status = 'open' RETURNING {owned-checkout-columns}
