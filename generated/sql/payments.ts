@@ -21,7 +21,8 @@ export const acceptGatewayState = none<{ id: string }>(
  */
 export const addRefundedAmount = one<{ amount: number; at: Date | string; order_id: string }, AddRefundedAmountRow>(
   'payments/add-refunded-amount',
-  `UPDATE orders o SET refunding_amount = refunding_amount - $1, refunded_amount = refunded_amount + $1,
+  `UPDATE orders o SET refunding_amount = refunding_amount - $1,
+  refunded_amount = refunded_amount + $1,
   status = CASE WHEN refunded_amount + $1 = total_amount
     THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
   updated_at = greatest($2, updated_at + interval '1 millisecond')
@@ -139,9 +140,10 @@ WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
  */
 export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   'payments/find-checkout',
-  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+  `SELECT c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.id = $1`,
   ['id'],
@@ -201,7 +203,8 @@ export interface FindDuePaymentRow {
 }
 
 /**
- * The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by an index.
+ * The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by
+ * an index.
  * Tasks that are due at the same time run in the order of `rank`.
  * @see prisma/sql/payments/find-due-task.sql
  */
@@ -435,7 +438,8 @@ export interface FindRefundStatusRow {
  */
 export const findRefund = optional<{ order_id: string; id: string }, FindRefundRow>(
   'payments/find-refund',
-  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata, r.created_at, r.updated_at
+  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata,
+r.created_at, r.updated_at
 FROM refunds r JOIN orders o ON o.id = r.order_id
 WHERE r.order_id = $1 AND r.id = $2`,
   ['order_id', 'id'],
@@ -454,13 +458,15 @@ export interface FindRefundRow {
 }
 
 /**
- * The time since which a subscription may have new invoices at its gateway, in seconds; null before its first period.
+ * The time since which a subscription may have new invoices at its gateway, in seconds; null before its first
+ * period.
  * One period and one day before the known period: Stripe creates an invoice at the start of its period.
  * @see prisma/sql/payments/find-start-of-new-invoices.sql
  */
 export const findStartOfNewInvoices = optional<{ gateway_reference: string }, FindStartOfNewInvoicesRow>(
   'payments/find-start-of-new-invoices',
-  `SELECT floor(extract(epoch FROM period_start - (period_end - period_start) - interval '1 day'))::bigint AS since
+  `SELECT floor(extract(epoch
+  FROM period_start - (period_end - period_start) - interval '1 day'))::bigint AS since
 FROM subscriptions
 WHERE gateway_reference = $1`,
   ['gateway_reference'],
@@ -544,9 +550,10 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
     $9, $10, $11, $12, $13, $14, $15, $16)
   RETURNING *
 ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
-SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
+SELECT c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
   ['id', 'project_id', 'owner_id', 'mode', 'order_id', 'owns_order', 'subscription_id', 'amount_total', 'currency', 'url', 'success_url', 'cancel_url', 'gateway', 'metadata', 'expires_at', 'created_at'],
 )
 export interface InsertCheckoutRow {
@@ -715,9 +722,10 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
  */
 export const insertSubscription = none<{ id: string; project_id: string | null; owner_id: string; price_id: string; quantity: number; gateway: string; metadata: object | string; created_at: Date | string }>(
   'payments/insert-subscription',
-  `INSERT INTO subscriptions (id, project_id, owner_id, space_id, price_id, quantity, gateway, metadata, created_at)
-VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7,
-  $8)`,
+  `INSERT INTO subscriptions (id, project_id, owner_id, space_id, price_id, quantity, gateway, metadata,
+  created_at)
+VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
+  $7, $8)`,
   ['id', 'project_id', 'owner_id', 'price_id', 'quantity', 'gateway', 'metadata', 'created_at'],
 )
 
@@ -854,7 +862,8 @@ export interface ListProductsRow {
 export const listRefunds = page<{ order_id: string }, {}, 'created_at' | 'amount', ListRefundsRow>(
   'payments/list-refunds',
   {
-    select: `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata, r.created_at, r.updated_at
+    select: `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata,
+r.created_at, r.updated_at
 FROM refunds r JOIN orders o ON o.id = r.order_id
 WHERE r.order_id = $1`,
     names: ['order_id'],
@@ -925,9 +934,10 @@ export interface ListSubscriptionsRow {
  */
 export const lockCheckout = optional<{ id: string }, LockCheckoutRow>(
   'payments/lock-checkout',
-  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+  `SELECT c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.id = $1
 FOR NO KEY UPDATE`,
@@ -962,9 +972,10 @@ export interface LockCheckoutRow {
  */
 export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutRow>(
   'payments/lock-open-checkout',
-  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+  `SELECT c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.order_id = $1 AND c.status = 'open'
 FOR NO KEY UPDATE`,
@@ -1165,8 +1176,8 @@ WHERE id = 1`,
 )
 
 /**
- * Whether the owner or the project of a subscription is deleted. An owner who only left the project does not count: the
- * subscription stays with the project.
+ * Whether the owner or the project of a subscription is deleted. An owner who only left the project does not
+ * count: the subscription stays with the project.
  * @see prisma/sql/payments/read-abandoned.sql
  */
 export const readAbandoned = one<{ id: string }, ReadAbandonedRow>(
@@ -1229,9 +1240,10 @@ export interface ReadAndLockSubscriptionRow {
  */
 export const readCheckoutAndLockProject = optional<{ user_id: string; id: string }, ReadCheckoutAndLockProjectRow>(
   'payments/read-checkout-and-lock-project',
-  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
+  `SELECT c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1271,9 +1283,10 @@ export interface ReadCheckoutAndLockProjectRow {
  */
 export const readCheckout = optional<{ user_id: string; id: string }, ReadCheckoutRow>(
   'payments/read-checkout',
-  `SELECT c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
+  `SELECT c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1347,7 +1360,8 @@ export interface ReadNextPeriodRow {
 }
 
 /**
- * `read-order` that locks the order's project, but not the order: `lock-order` locks it after its subscription.
+ * `read-order` that locks the order's project, but not the order: `lock-order` locks it after its
+ * subscription.
  * @see prisma/sql/payments/read-order-and-lock-project.sql
  */
 export const readOrderAndLockProject = optional<{ user_id: string; id: string }, ReadOrderAndLockProjectRow>(
@@ -1466,7 +1480,8 @@ export interface ReadPaidStateRow {
 }
 
 /**
- * The price of a subscription, with the name of its product. Archived prices still renew for existing subscribers.
+ * The price of a subscription, with the name of its product. Archived prices still renew for existing
+ * subscribers.
  * @see prisma/sql/payments/read-price-and-product.sql
  */
 export const readPriceAndProduct = one<{ id: string }, ReadPriceAndProductRow>(
@@ -1512,7 +1527,8 @@ export interface ReadPricesRow {
  */
 export const readRefund = one<{ id: string }, ReadRefundRow>(
   'payments/read-refund',
-  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata, r.created_at, r.updated_at
+  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata,
+r.created_at, r.updated_at
 FROM refunds r JOIN orders o ON o.id = r.order_id
 WHERE r.id = $1`,
   ['id'],
@@ -1625,12 +1641,14 @@ export const reserveRefund = none<{ amount: number; order_id: string }>(
 )
 
 /**
- * Schedules the cancellation of a subscription at the end of its period, or removes it if :canceled_at is null.
+ * Schedules the cancellation of a subscription at the end of its period, or removes it if :canceled_at is
+ * null.
  * @see prisma/sql/payments/set-cancel-at-period-end.sql
  */
 export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id: string }, SetCancelAtPeriodEndRow>(
   'payments/set-cancel-at-period-end',
-  `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL, canceled_at = $1
+  `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL,
+  canceled_at = $1
 WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
@@ -1665,9 +1683,11 @@ export interface SetCancelAtPeriodEndRow {
  */
 export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
   'payments/set-checkout-complete',
-  `UPDATE checkouts c SET status = 'complete' WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+  `UPDATE checkouts c SET status = 'complete'
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
   ['id'],
 )
 export interface SetCheckoutCompleteRow {
@@ -1699,9 +1719,11 @@ export interface SetCheckoutCompleteRow {
  */
 export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
   'payments/set-checkout-expired',
-  `UPDATE checkouts c SET status = 'expired' WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status, CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at, c.metadata,
-c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+  `UPDATE checkouts c SET status = 'expired'
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
   ['id'],
 )
 export interface SetCheckoutExpiredRow {
@@ -1762,7 +1784,8 @@ export interface SetDueAtPeriodEndRow {
 }
 
 /**
- * Stores the gateway's session of an open checkout session that has none. No row if it has one, or is not open.
+ * Stores the gateway's session of an open checkout session that has none. No row if it has one, or is not
+ * open.
  * @see prisma/sql/payments/set-gateway-session.sql
  */
 export const setGatewaySession = optional<{ gateway_reference: string; gateway_url: string; id: string }, SetGatewaySessionRow>(
@@ -1850,7 +1873,8 @@ export interface SetOrderCanceledRow {
  */
 export const setOrderPaid = one<{ at: Date | string; id: string }, SetOrderPaidRow>(
   'payments/set-order-paid',
-  `UPDATE orders o SET status = 'paid', paid_at = $1, updated_at = greatest($1, updated_at + interval '1 millisecond')
+  `UPDATE orders o SET status = 'paid', paid_at = $1,
+  updated_at = greatest($1, updated_at + interval '1 millisecond')
 WHERE id = $2 AND status = 'pending'
 RETURNING o.id, o.number, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
@@ -1885,7 +1909,8 @@ export interface SetOrderPaidRow {
  */
 export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
   'payments/set-past-due',
-  `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1, due_at = period_start + make_interval(days => $1)
+  `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
+  due_at = period_start + make_interval(days => $1)
 WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
@@ -1970,8 +1995,8 @@ export const setRefundReference = none<{ gateway_reference: string; id: string }
 )
 
 /**
- * Reactivates a past-due subscription, and stores the card for renewals if there is one. No row if the subscription is
- * not past due. :renews says whether this platform renews it.
+ * Reactivates a past-due subscription, and stores the card for renewals if there is one. No row if the
+ * subscription is not past due. :renews says whether this platform renews it.
  * @see prisma/sql/payments/set-subscription-active.sql
  */
 export const setSubscriptionActive = optional<{ card: object | string | null; renews: boolean; id: string }, SetSubscriptionActiveRow>(
@@ -2053,8 +2078,8 @@ export const setSubscriptionStatus = none<{ status: 'incomplete' | 'active' | 'p
 )
 
 /**
- * Ignores the gateway's state of a subscription until its cancellation is sent there. No row for a subscription that
- * does not exist at the gateway.
+ * Ignores the gateway's state of a subscription until its cancellation is sent there. No row for a
+ * subscription that does not exist at the gateway.
  * @see prisma/sql/payments/set-sync-pending.sql
  */
 export const setSyncPending = optional<{ id: string }, SetSyncPendingRow>(
@@ -2067,8 +2092,8 @@ export interface SetSyncPendingRow {
 }
 
 /**
- * Records the time of a subscription's state at its gateway. No row unless the state is the latest. While a cancellation
- * is pending, only the state after it was sent counts.
+ * Records the time of a subscription's state at its gateway. No row unless the state is the latest. While a
+ * cancellation is pending, only the state after it was sent counts.
  * @see prisma/sql/payments/set-synced.sql
  */
 export const setSynced = optional<{ synced_at: Date | string; gateway_reference: string; id: string; cancellation_sent: boolean }, SetSyncedRow>(
@@ -2123,7 +2148,8 @@ export interface StartNextPeriodRow {
 }
 
 /**
- * Starts the first period of an incomplete subscription: at :start, until :end or for one billing period of its price.
+ * Starts the first period of an incomplete subscription: at :start, until :end or for one billing period of
+ * its price.
  * No row if the subscription is not incomplete. :renews says whether this platform renews it.
  * @see prisma/sql/payments/start-subscription.sql
  */

@@ -1,6 +1,7 @@
 -- Moves a reserved amount of a locked order to its refunded amount.
 -- @one
-UPDATE orders o SET refunding_amount = refunding_amount - :amount, refunded_amount = refunded_amount + :amount,
+UPDATE orders o SET refunding_amount = refunding_amount - :amount,
+  refunded_amount = refunded_amount + :amount,
   status = CASE WHEN refunded_amount + :amount = total_amount
     THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
   updated_at = greatest(:at, updated_at + interval '1 millisecond')

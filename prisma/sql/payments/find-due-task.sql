@@ -1,4 +1,5 @@
--- The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by an index.
+-- The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by
+-- an index.
 -- Tasks that are due at the same time run in the order of `rank`.
 -- @optional
 -- @type kind 'payment' | 'checkout' | 'subscription'

@@ -1,3 +1,4 @@
 -- Completes an open, locked checkout session.
 -- @one
-UPDATE checkouts c SET status = 'complete' WHERE id = :id AND status = 'open' RETURNING {owned-checkout-columns}
+UPDATE checkouts c SET status = 'complete'
+WHERE id = :id AND status = 'open' RETURNING {owned-checkout-columns}

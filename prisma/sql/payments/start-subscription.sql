@@ -1,4 +1,5 @@
--- Starts the first period of an incomplete subscription: at :start, until :end or for one billing period of its price.
+-- Starts the first period of an incomplete subscription: at :start, until :end or for one billing period of
+-- its price.
 -- No row if the subscription is not incomplete. :renews says whether this platform renews it.
 -- @optional
 UPDATE subscriptions s SET status = 'active', anchor_at = :start, period = 1, period_start = :start,
