@@ -144,10 +144,13 @@ export function typed(
 ): Described {
   return {
     source,
-    parameters: source.parameters.map(({ name, nullable: isNullable }, i) => ({
-      name,
-      type: `${catalog.types.get(parameters[i])!.parameter}${isNullable ? ' | null' : ''}`,
-    })),
+    parameters: source.parameters.map(({ name, nullable: isNullable, nullableElements }, i) => {
+      const { parameter } = catalog.types.get(parameters[i])!
+      const type = nullableElements
+        ? parameter.replace(/^readonly \(?(.*?)\)?\[\]$/, 'readonly ($1 | null)[]')
+        : parameter
+      return { name, type: `${type}${isNullable ? ' | null' : ''}` }
+    }),
     columns: columns.map(({ name, type }, i) => ({
       name,
       type: source.types.get(name) ?? catalog.types.get(type)!.row ?? 'unknown',

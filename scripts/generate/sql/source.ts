@@ -10,6 +10,8 @@ export type Cardinality = 'one' | 'optional' | 'many' | 'none'
 export interface Parameter {
   name: string
   nullable: boolean
+  /** Whether the elements of an array are nullable: `:name[?]`. */
+  nullableElements: boolean
 }
 
 /** A text with the places in the files that it came from. */
@@ -112,18 +114,9 @@ export function camelCase(name: string): string {
   return name.replace(/[-_]+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-const token = new RegExp(
-  [
-    String.raw`'(?:[^']|'')*'`,
-    String.raw`"(?<identifier>(?:[^"]|"")*)"`,
-    String.raw`(?<comment>--[^\n]*\n?)`,
-    '::',
-    String.raw`:(?<parameter>[a-z_]\w*)(?<isNullable>\?)?`,
-    // An include, or an argument of the file that includes this one.
-    String.raw`\{(?<include>[a-z][\w/-]*)(?<given>(?:\s+\w+=[^\s}]+)*)\}`,
-  ].join('|'),
-  'g',
-)
+// In this order: string, quoted identifier, comment, cast, parameter, include or argument.
+const token =
+  /('(?:[^']|'')*')|"((?:[^"]|"")*)"|(--[^\n]*\n?)|(::)|:([a-z_]\w*)(\?|\[\?\])?|\{([a-z][\w/-]*)((?:\s+\w+=[^\s}]+)*)\}/g
 
 const annotation = /^-- @(\w+)(?: +(.*))?$/
 const cardinalities = ['one', 'optional', 'many', 'none', 'page']
@@ -250,7 +243,7 @@ class Reader {
     let from = 0
     const copy = (until: number): void => this.#copy(text, content.slice(from, until), file, offset + from)
     for (const match of content.matchAll(token)) {
-      const { identifier, comment, parameter, isNullable, include, given } = match.groups!
+      const [whole, , identifier, comment, , parameter, mark, include, given] = match
       const at = offset + match.index
       let inserted: string | null = null
       if (identifier !== undefined && /[!?]$/.test(identifier)) {
@@ -258,7 +251,7 @@ class Reader {
         this.#nullable.set(name, identifier.endsWith('?'))
         inserted = `"${name}"`
       } else if (comment !== undefined) inserted = ''
-      else if (parameter !== undefined) inserted = `$${this.#number(parameter, isNullable !== undefined)}`
+      else if (parameter !== undefined) inserted = `$${this.#number(parameter, mark)}`
       else if (include !== undefined && args.has(include)) inserted = args.get(include)!
       else if (include === undefined) continue
       copy(match.index)
@@ -306,11 +299,12 @@ class Reader {
     })
   }
 
-  #number(name: string, nullable: boolean): number {
+  #number(name: string, mark: string | undefined): number {
     let index = this.#parameters.findIndex((each) => each.name === name)
-    if (index === -1) index = this.#parameters.push({ name, nullable }) - 1
+    if (index === -1) index = this.#parameters.push({ name, nullable: false, nullableElements: false }) - 1
     // One mark suffices, wherever the parameter occurs.
-    if (nullable || this.#nullableParameters.has(name)) this.#parameters[index].nullable = true
+    if (mark === '?') this.#parameters[index].nullable = true
+    if (mark === '[?]') this.#parameters[index].nullableElements = true
     return index + 1
   }
 }
