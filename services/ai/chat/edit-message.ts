@@ -1,6 +1,6 @@
 // Edits a message. A new content deletes the messages after it, because they answer the old content.
+import * as sql from '../../../generated/sql/chat.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { conflict } from '../../../infra/errors.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Emitter } from '../../events/emit.ts'
@@ -50,24 +50,12 @@ async function deleteAnswersTo(tx: Db, { id, role, session_id: sessionId }: Owne
   await deleteMessagesAfter(tx, sessionId, id)
 }
 
-const deleteAfter = statement<{ user_id: string; key_digest: Buffer | null; body_hash: Buffer | null }>(`
-  WITH deleted AS (
-      DELETE FROM ai_messages
-      WHERE session_id = $1 AND position > (SELECT position FROM ai_messages WHERE id = $2)
-      RETURNING position, user_id, key_digest, body_hash),
-    counted AS (
-      UPDATE ai_sessions SET message_count = message_count - (SELECT count(*) FROM deleted) WHERE id = $1)
-  SELECT user_id, key_digest, body_hash FROM deleted ORDER BY position LIMIT 1`)
-const moveIdempotencyKey = statement(`
-  UPDATE ai_messages SET key_digest = $3, body_hash = $4
-  WHERE id = $1 AND user_id = $2 AND key_digest IS NULL`)
-
 /**
  * Deletes the messages after the given one. The caller has locked the session. The Idempotency-Key of the
  * deleted answer moves to its question, so that a repeated request does not generate a second answer.
  */
 export async function deleteMessagesAfter(tx: Db, sessionId: string, messageId: string): Promise<void> {
-  const [answer] = await tx.sql(deleteAfter, [sessionId, messageId])
+  const answer = await sql.deleteMessagesAfter(tx, { session_id: sessionId, message_id: messageId })
   if (answer?.key_digest)
-    await tx.sql(moveIdempotencyKey, [messageId, answer.user_id, answer.key_digest, answer.body_hash])
+    await sql.moveIdempotencyKey(tx, { ...answer, id: messageId, key_digest: answer.key_digest })
 }

@@ -1,12 +1,12 @@
 // The end of an answer. One transaction stores the result, counts the token usage and emits the event. The
 // process that generates an answer finishes it; if that process died, any other process may finish it.
+import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { messageById, type OwnedMessage, type StoredCitation } from './messages.ts'
+import { messageById, type OwnedMessage } from './messages.ts'
 import type { AnswerContent } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
 import type { Providers } from '../providers/providers.ts'
@@ -14,14 +14,6 @@ import { addUsage, costOf } from './usage.ts'
 
 /** Seconds without a heartbeat after which the process that generates an answer counts as dead. */
 export const heartbeatTimeoutSeconds = 30
-
-const lastTimelyHeartbeat = `now() - interval '${heartbeatTimeoutSeconds} seconds'`
-/**
- * SQL condition: the process that generates the message is alive. `column` may have the alias of the table.
- */
-export const isAliveSql = (column = 'heartbeat_at'): string => `${column} > ${lastTimelyHeartbeat}`
-/** SQL condition: the process that generated the message is dead. */
-export const isStaleSql = (column = 'heartbeat_at'): string => `${column} < ${lastTimelyHeartbeat}`
 
 export interface FinishServices {
   events: Emitter
@@ -48,16 +40,6 @@ export interface FinishedAnswer extends Outcome, AnswerContent {
   keepIdempotencyKey: boolean
 }
 
-const storeResult = statement<{ session_id: string | null }>(`
-  UPDATE ai_messages SET status = $2::"MessageStatus", finish_reason = $3, prompt_tokens = $4,
-    completion_tokens = $5, content = $6, citations = $7::jsonb, error = $8::jsonb, heartbeat_at = NULL,
-    key_digest = CASE WHEN $9 THEN key_digest END
-  WHERE id = $1 AND status = 'in_progress' RETURNING session_id`)
-const addSessionUsage = statement(`
-  UPDATE ai_sessions SET prompt_tokens = prompt_tokens + $2, completion_tokens = completion_tokens + $3,
-    last_message_at = now(), updated_at = now()
-  WHERE id = $1`)
-
 /** @returns the finished message, or null if it was deleted or is already finished. */
 export async function finishMessage(
   tx: Db,
@@ -65,19 +47,24 @@ export async function finishMessage(
   { id, model, principal, content, citations, keepIdempotencyKey, ...outcome }: FinishedAnswer,
 ): Promise<OwnedMessage | null> {
   const { status, finishReason, promptTokens, completionTokens, error } = outcome
-  const [row] = await tx.sql(storeResult, [
+  const row = await sql.storeResult(tx, {
     id,
     status,
-    finishReason,
-    promptTokens,
-    completionTokens,
+    finish_reason: finishReason,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
     content,
-    JSON.stringify(citations),
-    error === null ? null : JSON.stringify({ code: error.code, message: error.message }),
-    keepIdempotencyKey && status !== 'failed',
-  ])
+    citations: JSON.stringify(citations),
+    error: error === null ? null : { code: error.code, message: error.message },
+    keep_idempotency_key: keepIdempotencyKey && status !== 'failed',
+  })
   if (row === undefined) return null
-  if (row.session_id !== null) await tx.sql(addSessionUsage, [row.session_id, promptTokens, completionTokens])
+  if (row.session_id !== null)
+    await sql.addSessionUsage(tx, {
+      id: row.session_id,
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+    })
   if (principal.keyId !== null)
     await addUsage(tx, principal.keyId, {
       promptTokens,
@@ -91,17 +78,6 @@ export async function finishMessage(
   return message
 }
 
-const lockUnfinished = statement<{
-  user_id: string
-  api_key_id: string | null
-  model: string
-  prompt_tokens: number
-  content: string
-  citations: StoredCitation[]
-}>(`
-  SELECT user_id, api_key_id, model, prompt_tokens, content, citations
-  FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`)
-
 /**
  * Finishes a message with the content that is stored so far. If a process still generates it, that process
  * notices at its next save and stops.
@@ -111,7 +87,7 @@ export async function finishWithStoredContent(
   services: FinishServices,
   { id, status }: { id: string; status: 'failed' | 'cancelled' },
 ): Promise<void> {
-  const [row] = await tx.sql(lockUnfinished, [id])
+  const row = await sql.lockUnfinishedMessage(tx, { id })
   if (row === undefined) return
   const { user_id: userId, api_key_id: keyId, model, prompt_tokens: promptTokens, content, citations } = row
   await finishMessage(tx, services, {
@@ -132,10 +108,6 @@ export async function finishWithStoredContent(
 /** How many stale messages one call of `failStaleMessages` finishes at most. */
 export const staleBatchSize = 100
 
-const findStale = statement<{ id: string }>(`
-  SELECT id FROM ai_messages
-  WHERE status = 'in_progress' AND ${isStaleSql()} AND ($1::text IS NULL OR id = $1) LIMIT ${staleBatchSize}`)
-
 /**
  * Finishes messages whose process died as `failed`: all of them, or only the message with the given id.
  * @returns how many messages it finished.
@@ -145,7 +117,11 @@ export async function failStaleMessages(
   services: FinishServices,
   id: string | null = null,
 ): Promise<number> {
-  const rows = await tx.sql(findStale, [id])
+  const rows = await sql.listStaleMessages(tx, {
+    id,
+    heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
+    limit: staleBatchSize,
+  })
   for (const { id } of rows) await finishWithStoredContent(tx, services, { id, status: 'failed' })
   return rows.length
 }

@@ -14,10 +14,10 @@
 // - Cancel: a NOTIFY on `message_cancel` reaches the process that generates the answer.
 // - Crash: a message whose heartbeat is older than 30 seconds is finished as `failed` by the next request
 //   that needs it, or by the retention task within a minute (retention.ts).
+import * as sql from '../../../generated/sql/chat.ts'
 import { retry } from '../../../infra/retry.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import type { Listener } from '../../../infra/database/notifications.ts'
 import { ApiError, notFound, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
@@ -56,12 +56,6 @@ const cancelChannel = 'message_cancel'
 const cancelTimeoutMs = 5_000
 /** How often the end of an answer is stored at most, while the database is unavailable. */
 const maxFinishAttempts = 8
-
-const readStatus = statement<{ status: string; alive: boolean }>(`
-  SELECT status::text,
-    coalesce(heartbeat_at > now() - interval '${heartbeatTimeoutSeconds} seconds', false) AS alive
-  FROM ai_messages WHERE id = $1`)
-const notifyCancel = statement(`SELECT pg_notify('${cancelChannel}', $1)`)
 
 export class Generations {
   readonly #database: Database
@@ -158,9 +152,12 @@ export class Generations {
       await answer.finished
       return
     }
-    await this.#database.sql(notifyCancel, [id])
+    await sql.notifyCancel(this.#database, { channel: cancelChannel, id })
     for (const deadline = performance.now() + cancelTimeoutMs; ;) {
-      const [row] = await this.#database.sql(readStatus, [id])
+      const row = await sql.readStatus(this.#database, {
+        id,
+        heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
+      })
       if (row?.status !== 'in_progress') return
       // A process that missed the notification stops when its next save finds the message finished.
       if (!row.alive || performance.now() > deadline) break

@@ -1,8 +1,8 @@
 // Inserts the two messages of a turn: the question, and the empty answer that generation.ts fills.
+import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
@@ -18,13 +18,6 @@ interface InsertServices {
   events: Emitter
 }
 
-const insertMessage = statement(`
-  INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
-    space_ids, key_digest, body_hash, heartbeat_at, created_at, position)
-  VALUES ($1, $2, $3, $4, $5::"MessageRole", $6, $7::"MessageStatus", $8, $9, $10, $11, $12,
-    CASE WHEN $7 = 'in_progress' THEN now() END, $13,
-    (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`)
-
 /** The caller has locked the session, so that the position is unique. */
 export async function insertQuestion(
   tx: Db,
@@ -34,21 +27,21 @@ export async function insertQuestion(
   metadata: Record<string, string> = {},
 ): Promise<void> {
   const id = newId('msg')
-  await tx.sql(insertMessage, [
+  await sql.insertMessage(tx, {
     id,
-    session.id,
-    userId,
-    keyId,
-    'user',
+    session_id: session.id,
+    user_id: userId,
+    api_key_id: keyId,
+    role: 'user',
     content,
-    'completed',
-    null,
+    status: 'completed',
+    model: null,
     metadata,
-    [],
-    null,
-    null,
-    timeOf(id),
-  ])
+    space_ids: [],
+    key_digest: null,
+    body_hash: null,
+    created_at: timeOf(id),
+  })
 }
 
 interface NewAnswer {
@@ -65,10 +58,6 @@ interface NewAnswer {
   conversation: Conversation
   metadata?: Record<string, string>
 }
-
-const countMessages = statement(`
-  UPDATE ai_sessions SET message_count = message_count + $2, last_message_at = now(), updated_at = now()
-  WHERE id = $1`)
 
 /**
  * Inserts an empty answer with the status `in_progress`, and names a session without a title after its first
@@ -93,22 +82,22 @@ export async function insertAnswer(
     await setTitle(tx, services, session, titleFrom(conversation.question))
   const workspaceIds = await sourceWorkspaces(tx, knowledgeBaseIds, history)
   const id = newId('msg')
-  await tx.sql(insertMessage, [
+  await sql.insertMessage(tx, {
     id,
-    session?.id ?? null,
-    principal.userId,
-    principal.keyId,
-    'assistant',
-    '',
-    'in_progress',
+    session_id: session?.id ?? null,
+    user_id: principal.userId,
+    api_key_id: principal.keyId,
+    role: 'assistant',
+    content: '',
+    status: 'in_progress',
     model,
     metadata,
-    workspaceIds,
-    idempotency?.digest ?? null,
-    idempotency?.bodyHash ?? null,
-    timeOf(id),
-  ])
-  if (session !== null) await tx.sql(countMessages, [session.id, addedMessages])
+    space_ids: workspaceIds,
+    key_digest: idempotency?.digest ?? null,
+    body_hash: idempotency?.bodyHash ?? null,
+    created_at: timeOf(id),
+  })
+  if (session !== null) await sql.addSessionMessages(tx, { id: session.id, added_messages: addedMessages })
   const message = (await messageById(tx, id, principal))!
   const options = { temperature, maxTokens, stop }
   return {
@@ -116,10 +105,6 @@ export async function insertAnswer(
     task: { message, principal, requestId, model, conversation, contextWindow, knowledgeBaseIds, options },
   }
 }
-
-const knowledgeBasesOfWorkspace = statement<{ id: string }>(
-  'SELECT id FROM knowledge_bases WHERE space_id = $1 ORDER BY id DESC LIMIT 100',
-)
 
 /**
  * The knowledge bases that the request or else the session names. If neither names any, `extractive-1`, which
@@ -137,10 +122,8 @@ async function knowledgeBasesFor(
   const named = body.knowledge_base_ids ?? session?.knowledge_base_ids ?? []
   if (named.length > 0 || model !== builtinModel) return named
   const workspaceId = session?.project_id ?? principal.userId
-  return (await db.sql(knowledgeBasesOfWorkspace, [workspaceId])).map(({ id }) => id)
+  return (await sql.listKnowledgeBases(db, { space_id: workspaceId })).map(({ id }) => id)
 }
-
-const updateTitle = statement('UPDATE ai_sessions SET title = $2, updated_at = now() WHERE id = $1')
 
 async function setTitle(
   tx: Db,
@@ -148,13 +131,9 @@ async function setTitle(
   { owner_id: userId, ...previous }: OwnedSession,
   title: string,
 ): Promise<void> {
-  await tx.sql(updateTitle, [previous.id, title])
+  await sql.updateTitle(tx, { id: previous.id, title })
   await events.emit(tx, 'session.updated', await sessionById(tx, previous.id), { previous, userId })
 }
-
-const workspacesOf = statement<{ space_id: string }>(
-  'SELECT DISTINCT space_id FROM knowledge_bases WHERE id = ANY($1)',
-)
 
 /** The workspaces whose documents may be part of an answer, directly or through the history. */
 async function sourceWorkspaces(
@@ -162,6 +141,7 @@ async function sourceWorkspaces(
   knowledgeBaseIds: string[],
   history: HistoryMessage[],
 ): Promise<string[]> {
-  const direct = (await db.sql(workspacesOf, [knowledgeBaseIds])).map(({ space_id: workspace }) => workspace)
-  return [...new Set(direct.concat(history.flatMap(({ space_ids: workspaces }) => workspaces)))]
+  const direct = await sql.listWorkspaces(db, { knowledge_base_ids: knowledgeBaseIds })
+  const ids = direct.map(({ space_id: workspace }) => workspace)
+  return [...new Set(ids.concat(history.flatMap(({ space_ids: workspaces }) => workspaces)))]
 }

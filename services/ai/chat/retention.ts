@@ -1,17 +1,11 @@
 // Retention of chats: finishes answers whose process died, and deletes answers without a session after a day,
 // the sessions of deleted users, and the usage of API keys after 400 days.
+import * as sql from '../../../generated/sql/chat.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
 import { failStaleMessages, staleBatchSize, type FinishServices } from './finish-answer.ts'
-import { deleteBatchStep } from '../../../infra/database/batch-delete.ts'
+import type { Db } from '../../../infra/database/database.ts'
 
 const batchSize = { messages: 2_000, sessions: 50, days: 2_000 }
-
-const messagesWithoutSession = `
-  SELECT id FROM ai_messages
-  WHERE session_id IS NULL AND status <> 'in_progress' AND created_at < now() - interval '24 hours' LIMIT $1`
-const sessionsOfDeletedUsers = `
-  SELECT s.id FROM users u JOIN ai_sessions s ON s.space_id = u.id WHERE u.status = 'deleted' LIMIT $1`
-const oldUsage = "SELECT ctid FROM ai_usage WHERE day < now() - interval '400 days' LIMIT $1"
 
 /** Runs every minute, because a client may be waiting for the end of its answer. */
 export function staleAnswerTasks({ events, providers }: FinishServices): RetentionTask[] {
@@ -30,15 +24,25 @@ export function chatRetentionTasks(): RetentionTask[] {
   return [
     {
       name: 'answers without a session',
-      step: deleteBatchStep('ai_messages', messagesWithoutSession, batchSize.messages),
+      step: batchStep(sql.deleteMessagesWithoutSession, batchSize.messages),
     },
     {
       name: 'sessions of deleted users',
-      step: deleteBatchStep('ai_sessions', sessionsOfDeletedUsers, batchSize.sessions),
+      step: batchStep(sql.deleteSessionsOfDeletedUsers, batchSize.sessions),
     },
     {
       name: 'usage older than 400 days',
-      step: deleteBatchStep('ai_usage', oldUsage, batchSize.days, { key: 'ctid' }),
+      step: batchStep(sql.deleteOldUsage, batchSize.days),
     },
   ]
+}
+
+function batchStep(
+  deleteRows: (db: Db, parameters: { limit: number }) => Promise<{ n: number }>,
+  limit: number,
+): RetentionTask['step'] {
+  return async (db) => {
+    const { n } = await deleteRows(db, { limit })
+    return { removed: n, more: n === limit }
+  }
 }

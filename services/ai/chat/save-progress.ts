@@ -1,20 +1,11 @@
 // Stores the answers that this process generates while they grow, so that other processes can stream them and
 // little is lost if this process dies. The heartbeat in the row shows that the process is alive. All answers
 // are saved in one statement.
+import * as sql from '../../../generated/sql/chat.ts'
 import type { Database } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { heartbeatTimeoutSeconds } from './finish-answer.ts'
 import type { LiveAnswer } from './live-answer.ts'
 import { endOf } from './stream-events.ts'
-
-const saveAnswers = statement<{ id: string }>(`
-  UPDATE ai_messages m SET content = w.content, citations = w.citations::jsonb,
-    prompt_tokens = w.prompt_tokens, heartbeat_at = now()
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS w (id, content, citations, prompt_tokens)
-  WHERE m.id = w.id AND m.status = 'in_progress' RETURNING m.id`)
-const saveHeartbeats = statement<{ id: string }>(
-  "UPDATE ai_messages SET heartbeat_at = now() WHERE id = ANY($1) AND status = 'in_progress' RETURNING id",
-)
 
 export interface ProgressSaverOptions {
   database: Database
@@ -73,12 +64,12 @@ export class ProgressSaver {
 
   async #save(answers: LiveAnswer[], now: number): Promise<void> {
     const ends = answers.map(({ parts }) => endOf(parts))
-    const saved = await this.#options.database.sql(saveAnswers, [
-      answers.map(({ id }) => id),
-      answers.map(({ content }) => content),
-      answers.map(({ citations }) => JSON.stringify(citations)),
-      answers.map(({ promptTokens }) => promptTokens),
-    ])
+    const saved = await sql.saveAnswers(this.#options.database, {
+      ids: answers.map(({ id }) => id),
+      contents: answers.map(({ content }) => content),
+      citations: answers.map(({ citations }) => JSON.stringify(citations)),
+      prompt_tokens: answers.map(({ promptTokens }) => promptTokens),
+    })
     answers.forEach((answer, i) => {
       answer.savedEnd = ends[i]
       answer.savedAt = now
@@ -88,7 +79,8 @@ export class ProgressSaver {
 
   async #beat(answers: LiveAnswer[]): Promise<void> {
     this.#lastHeartbeats = performance.now()
-    stopMissing(answers, await this.#options.database.sql(saveHeartbeats, [answers.map(({ id }) => id)]))
+    const ids = answers.map(({ id }) => id)
+    stopMissing(answers, await sql.saveHeartbeats(this.#options.database, { ids }))
   }
 }
 

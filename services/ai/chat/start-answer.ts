@@ -1,8 +1,8 @@
 // Starts an answer: checks the request, stores the question and an empty answer with the status
 // `in_progress`, and returns the task for generation.ts. All in one transaction.
+import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { conflict, invalidField, invalidState } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
@@ -10,7 +10,7 @@ import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
 import { requireModel, type ChatMessage, type Providers } from '../providers/providers.ts'
 import { checkLimitsAndIdempotency, type AnswerRequest, type LimitServices } from './answer-limits.ts'
 import { deleteMessagesAfter } from './edit-message.ts'
-import { failStaleMessages, isStaleSql, type FinishServices } from './finish-answer.ts'
+import { failStaleMessages, heartbeatTimeoutSeconds, type FinishServices } from './finish-answer.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { insertAnswer, insertQuestion } from './insert-messages.ts'
 import { openMessage, readHistory, type OwnedMessage } from './messages.ts'
@@ -97,7 +97,7 @@ export async function regenerate(
     const settings = await readSettings(tx, principal.userId)
     const model = body.model ?? session.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
-    const [question] = await tx.sql(findQuestion, [session.id, message.id])
+    const question = await sql.findQuestion(tx, { session_id: session.id, message_id: message.id })
     if (question === undefined) throw conflict('role', 'There is no message with the role `user` to answer.')
     await deleteMessagesAfter(tx, session.id, question.id)
     const history = await readHistory(tx, principal, session.id, question.position)
@@ -111,12 +111,6 @@ export async function regenerate(
     })
   })
 }
-
-/** The last question up to the message $2. */
-const findQuestion = statement<{ id: string; content: string; position: number }>(`
-  SELECT id, content, position FROM ai_messages
-  WHERE session_id = $1 AND position <= (SELECT position FROM ai_messages WHERE id = $2) AND role = 'user'
-  ORDER BY position DESC LIMIT 1`)
 
 function requireMessageOrConversation({ messages, session_id: sessionId }: ChatRequest): void {
   if (messages === undefined) return
@@ -171,13 +165,14 @@ async function createSession(
   return { ...session, owner_id: principal.userId }
 }
 
-const findInProgress = statement<{ id: string; is_stale: boolean }>(`
-  SELECT id, ${isStaleSql()} AS is_stale FROM ai_messages WHERE session_id = $1 AND status = 'in_progress'`)
-
 /** Throws 409 if the session is archived or has an answer in progress. */
 async function requireIdle(tx: Db, services: FinishServices, session: OwnedSession): Promise<void> {
   if (session.status !== 'active') throw invalidState('session', session.status)
-  for (const { id, is_stale: isStale } of await tx.sql(findInProgress, [session.id])) {
+  const answers = await sql.listAnswersInProgress(tx, {
+    session_id: session.id,
+    heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
+  })
+  for (const { id, is_stale: isStale } of answers) {
     if (!isStale)
       throw conflict(
         'in_progress',

@@ -10,20 +10,18 @@
 //   (generation.ts).
 // - The permission to read the message is checked again every 10 seconds.
 import { setTimeout as sleep } from 'node:timers/promises'
+import * as sql from '../../../generated/sql/chat.ts'
 import type { Database } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, notFound } from '../../../infra/errors.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
-import { errorOfMessage, failStaleMessages, isAliveSql, type FinishServices } from './finish-answer.ts'
-import type { FinalAnswer, LiveAnswer } from './live-answer.ts'
 import {
-  messageById,
-  openMessage,
-  toChatResponse,
-  toMessage,
-  type OwnedMessage,
-  type StoredCitation,
-} from './messages.ts'
+  errorOfMessage,
+  failStaleMessages,
+  heartbeatTimeoutSeconds,
+  type FinishServices,
+} from './finish-answer.ts'
+import type { FinalAnswer, LiveAnswer } from './live-answer.ts'
+import { messageById, openMessage, toChatResponse, toMessage, type OwnedMessage } from './messages.ts'
 import { endOf, eventsAfter, partsOf, type AnswerEvent } from './stream-events.ts'
 
 /** The request of the client that follows an answer. */
@@ -55,15 +53,6 @@ const emptyAnswer = {
   usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
   error: null,
 }
-
-// The state of the row without its content, which may be large.
-const readState = statement<{ status: string; alive: boolean; size: number }>(`
-  SELECT status::text, octet_length(content) + jsonb_array_length(citations) AS size,
-    coalesce(${isAliveSql()}, false) AS alive
-  FROM ai_messages WHERE id = $1`)
-const readContent = statement<{ content: string; citations: StoredCitation[] }>(
-  'SELECT content, citations FROM ai_messages WHERE id = $1',
-)
 
 export interface AnswerStreamsOptions extends FinishServices {
   database: Database
@@ -130,7 +119,10 @@ export class AnswerStreams {
     }
     let sentSize = -1
     while (!disconnected.aborted) {
-      const [state] = await database.sql(readState, [message.id])
+      const state = await sql.readAnswerState(database, {
+        id: message.id,
+        heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
+      })
       const isFinished = state?.status !== 'in_progress'
       const hasGrown = state !== undefined && state.size !== sentSize
       const current =
@@ -140,7 +132,7 @@ export class AnswerStreams {
       const refusal = await access.check()
       if (refusal !== null) return yield errorEvent(request, refusal, offset)
       if (isFinished || hasGrown) {
-        const [stored] = await database.sql(readContent, [message.id])
+        const stored = await sql.readAnswerContent(database, { id: message.id })
         if (stored === undefined) continue
         const parts = partsOf(stored)
         for (const event of eventsAfter(parts, offset)) {

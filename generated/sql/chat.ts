@@ -1,0 +1,863 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one, optional } from '../../infra/database/queries.ts'
+import { page } from '../../infra/database/list.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Counts the messages that a session gains.
+ * @see prisma/sql/chat/add-session-messages.sql
+ */
+export const addSessionMessages = none<{ added_messages: number; id: string }>(
+  'chat/add-session-messages',
+  `UPDATE ai_sessions SET message_count = message_count + $1, last_message_at = now(),
+  updated_at = now()
+WHERE id = $2`,
+  ['added_messages', 'id'],
+)
+
+/**
+ * Adds the tokens of an answer to its session.
+ * @see prisma/sql/chat/add-session-usage.sql
+ */
+export const addSessionUsage = none<{ prompt_tokens: number; completion_tokens: number; id: string }>(
+  'chat/add-session-usage',
+  `UPDATE ai_sessions SET prompt_tokens = prompt_tokens + $1,
+  completion_tokens = completion_tokens + $2, last_message_at = now(), updated_at = now()
+WHERE id = $3`,
+  ['prompt_tokens', 'completion_tokens', 'id'],
+)
+
+/**
+ * Counts an answer and its tokens to the day's usage of an API key.
+ * @see prisma/sql/chat/add-usage.sql
+ */
+export const addUsage = none<{ api_key_id: string; prompt_tokens: number; completion_tokens: number; cost_micros: number }>(
+  'chat/add-usage',
+  `INSERT INTO ai_usage AS u (api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
+VALUES ($1, (now() AT TIME ZONE 'UTC')::date, 1, $2, $3, $4)
+ON CONFLICT (api_key_id, day) DO UPDATE SET requests = u.requests + 1,
+  prompt_tokens = u.prompt_tokens + $2,
+  completion_tokens = u.completion_tokens + $3, cost_micros = u.cost_micros + $4`,
+  ['api_key_id', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
+)
+
+/**
+ * Deletes the messages after the given one from the session, which the caller has locked. Returns the first of
+ * them, which is the answer, with its Idempotency-Key.
+ * @see prisma/sql/chat/delete-messages-after.sql
+ */
+export const deleteMessagesAfter = optional<{ session_id: string; message_id: string }, DeleteMessagesAfterRow>(
+  'chat/delete-messages-after',
+  `WITH deleted AS (
+    DELETE FROM ai_messages
+    WHERE session_id = $1 AND position > (SELECT position FROM ai_messages WHERE id = $2)
+    RETURNING position, user_id, key_digest, body_hash),
+  counted AS (
+    UPDATE ai_sessions SET message_count = message_count - (SELECT count(*) FROM deleted)
+    WHERE id = $1)
+SELECT user_id, key_digest, body_hash FROM deleted ORDER BY position LIMIT 1`,
+  ['session_id', 'message_id'],
+)
+export interface DeleteMessagesAfterRow {
+  user_id: string
+  key_digest: Buffer | null
+  body_hash: Buffer | null
+}
+
+/**
+ * Deletes answers without a session after a day.
+ * @see prisma/sql/chat/delete-messages-without-session.sql
+ */
+export const deleteMessagesWithoutSession = one<{ limit: number }, DeleteMessagesWithoutSessionRow>(
+  'chat/delete-messages-without-session',
+  `WITH deleted AS (
+  DELETE FROM ai_messages WHERE id = ANY(ARRAY(
+    SELECT id FROM ai_messages
+    WHERE session_id IS NULL AND status <> 'in_progress' AND created_at < now() - interval '24 hours'
+    LIMIT $1))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteMessagesWithoutSessionRow {
+  n: number
+}
+
+/**
+ * Deletes the usage of API keys after 400 days.
+ * @see prisma/sql/chat/delete-old-usage.sql
+ */
+export const deleteOldUsage = one<{ limit: number }, DeleteOldUsageRow>(
+  'chat/delete-old-usage',
+  `WITH deleted AS (
+  DELETE FROM ai_usage WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM ai_usage WHERE day < now() - interval '400 days' LIMIT $1))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldUsageRow {
+  n: number
+}
+
+/**
+ * Deletes the sessions of deleted users.
+ * @see prisma/sql/chat/delete-sessions-of-deleted-users.sql
+ */
+export const deleteSessionsOfDeletedUsers = one<{ limit: number }, DeleteSessionsOfDeletedUsersRow>(
+  'chat/delete-sessions-of-deleted-users',
+  `WITH deleted AS (
+  DELETE FROM ai_sessions WHERE id = ANY(ARRAY(
+    SELECT s.id FROM users u JOIN ai_sessions s ON s.space_id = u.id WHERE u.status = 'deleted' LIMIT $1))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteSessionsOfDeletedUsersRow {
+  n: number
+}
+
+/**
+ * A message with the citations that the user may read, without authorization.
+ * @see prisma/sql/chat/find-message.sql
+ */
+export const findMessage = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, FindMessageRow>(
+  'chat/find-message',
+  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
+  'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+coalesce((
+  SELECT jsonb_agg(
+    (c - 'revision' - 'at' - 'space_id')
+      || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
+  FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
+    LEFT JOIN documents d ON d.id = c ->> 'document_id'
+  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+    SELECT 1 FROM members r
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+m.error, m.metadata, m.created_at, m.project_id, m.user_id, m.owner_id
+FROM (
+  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
+  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $3) m`,
+  ['user_id', 'project_ids', 'id'],
+)
+export interface FindMessageRow {
+  id: string
+  session_id: string | null
+  role: 'system' | 'user' | 'assistant'
+  content: string
+  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  model: string | null
+  finish_reason: Schemas['FinishReason'] | null
+  usage: Schemas['Usage']
+  citations: Schemas['Citation'][]
+  error: Schemas['Message']['error'] | null
+  metadata: Record<string, string>
+  created_at: string
+  project_id: string | null
+  user_id: string
+  owner_id: string
+}
+
+/**
+ * The last question of a session up to a message.
+ * @see prisma/sql/chat/find-question.sql
+ */
+export const findQuestion = optional<{ session_id: string; message_id: string }, FindQuestionRow>(
+  'chat/find-question',
+  `SELECT id, content, position FROM ai_messages
+WHERE session_id = $1 AND position <= (SELECT position FROM ai_messages WHERE id = $2)
+  AND role = 'user'
+ORDER BY position DESC LIMIT 1`,
+  ['session_id', 'message_id'],
+)
+export interface FindQuestionRow {
+  id: string
+  content: string
+  position: number
+}
+
+/**
+ * A session that exists, without authorization.
+ * @see prisma/sql/chat/find-session.sql
+ */
+export const findSession = one<{ id: string }, FindSessionRow>(
+  'chat/find-session',
+  `SELECT s.id, s.title, s.model, s.system_prompt,
+ARRAY(
+  SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n)
+    JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
+s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
+  'completion_tokens', s.completion_tokens,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id
+FROM ai_sessions s
+WHERE s.id = $1`,
+  ['id'],
+)
+export interface FindSessionRow {
+  id: string
+  title: string | null
+  model: string | null
+  system_prompt: string | null
+  knowledge_base_ids: string[]
+  status: 'active' | 'archived'
+  message_count: number
+  last_message_at: string | null
+  usage: Schemas['Usage']
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
+ * Inserts a message at the end of its session. The caller has locked the session, so that the position is unique.
+ * @see prisma/sql/chat/insert-message.sql
+ */
+export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+  'chat/insert-message',
+  `INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
+  space_ids, key_digest, body_hash, heartbeat_at, created_at, position)
+VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8, $9,
+  $10, $11, $12, CASE WHEN $7 = 'in_progress' THEN now() END, $13,
+  (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
+  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'space_ids', 'key_digest', 'body_hash', 'created_at'],
+)
+
+/**
+ * Inserts a session.
+ * @see prisma/sql/chat/insert-session.sql
+ */
+export const insertSession = one<{ id: string; project_id: string | null; owner_id: string; title: string | null; model: string | null; system_prompt: string | null; knowledge_base_ids: readonly string[]; metadata: object | string; created_at: Date | string }, InsertSessionRow>(
+  'chat/insert-session',
+  `WITH s AS (
+  INSERT INTO ai_sessions (id, project_id, owner_id, space_id, title, model, system_prompt,
+    knowledge_base_ids, metadata, created_at, updated_at)
+  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
+    $7, $8, $9, $9)
+  RETURNING *
+)
+SELECT s.id, s.title, s.model, s.system_prompt,
+ARRAY(
+  SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n)
+    JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
+s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
+  'completion_tokens', s.completion_tokens,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id FROM s`,
+  ['id', 'project_id', 'owner_id', 'title', 'model', 'system_prompt', 'knowledge_base_ids', 'metadata', 'created_at'],
+)
+export interface InsertSessionRow {
+  id: string
+  title: string | null
+  model: string | null
+  system_prompt: string | null
+  knowledge_base_ids: string[]
+  status: 'active' | 'archived'
+  message_count: number
+  last_message_at: string | null
+  usage: Schemas['Usage']
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
+ * The answers of a session in progress.
+ * @see prisma/sql/chat/list-answers-in-progress.sql
+ */
+export const listAnswersInProgress = many<{ heartbeat_timeout_seconds: number; session_id: string }, ListAnswersInProgressRow>(
+  'chat/list-answers-in-progress',
+  `SELECT id, heartbeat_at < now() - make_interval(secs => $1) AS "is_stale"
+FROM ai_messages WHERE session_id = $2 AND status = 'in_progress'`,
+  ['heartbeat_timeout_seconds', 'session_id'],
+)
+export interface ListAnswersInProgressRow {
+  id: string
+  is_stale: boolean
+}
+
+/**
+ * The newest knowledge bases of a workspace, at most 100.
+ * @see prisma/sql/chat/list-knowledge-bases.sql
+ */
+export const listKnowledgeBases = many<{ space_id: string }, ListKnowledgeBasesRow>(
+  'chat/list-knowledge-bases',
+  `SELECT id FROM knowledge_bases WHERE space_id = $1 ORDER BY id DESC LIMIT 100`,
+  ['space_id'],
+)
+export interface ListKnowledgeBasesRow {
+  id: string
+}
+
+/**
+ * The messages of a session. Positions are unique in a session, so no second sort key is needed.
+ * @see prisma/sql/chat/list-messages.sql
+ */
+export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, {}, 'position', ListMessagesRow>(
+  'chat/list-messages',
+  {
+    select: `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
+  'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+coalesce((
+  SELECT jsonb_agg(
+    (c - 'revision' - 'at' - 'space_id')
+      || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
+  FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
+    LEFT JOIN documents d ON d.id = c ->> 'document_id'
+  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+    SELECT 1 FROM members r
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+m.error, m.metadata, m.created_at, s.project_id
+FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
+WHERE m.session_id = $3`,
+    names: ['user_id', 'project_ids', 'session_id'],
+    filters: {
+    },
+    sorts: {
+      position: `m.position`,
+    },
+    id: `m.position`,
+    total: `SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = $3`,
+  },
+)
+export interface ListMessagesRow {
+  id: string
+  session_id: string
+  role: 'system' | 'user' | 'assistant'
+  content: string
+  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  model: string | null
+  finish_reason: Schemas['FinishReason'] | null
+  usage: Schemas['Usage']
+  citations: Schemas['Citation'][]
+  error: Schemas['Message']['error'] | null
+  metadata: Record<string, string>
+  created_at: string
+  project_id: string | null
+}
+
+/**
+ * The sessions of a workspace. `title` is a pattern for LIKE. Ids sort by creation time.
+ * @see prisma/sql/chat/list-sessions.sql
+ */
+export const listSessions = page<{ space_id: string }, { status: 'active' | 'archived'; title: string }, 'created_at' | 'updated_at', ListSessionsRow>(
+  'chat/list-sessions',
+  {
+    select: `SELECT s.id, s.title, s.model, s.system_prompt,
+ARRAY(
+  SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n)
+    JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
+s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
+  'completion_tokens', s.completion_tokens,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id
+FROM ai_sessions s
+WHERE s.space_id = $1`,
+    names: ['space_id', 'status', 'title'],
+    filters: {
+      status: { sql: `s.status = $2` },
+      title: { sql: `lower(s.title) LIKE lower($3)` },
+    },
+    sorts: {
+      created_at: `s.id`,
+      updated_at: `s.updated_at`,
+    },
+    id: `s.id`,
+  },
+)
+export interface ListSessionsRow {
+  id: string
+  title: string | null
+  model: string | null
+  system_prompt: string | null
+  knowledge_base_ids: string[]
+  status: 'active' | 'archived'
+  message_count: number
+  last_message_at: string | null
+  usage: Schemas['Usage']
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
+ * The answers in progress whose process died: all of them, or only the message with the given id.
+ * @see prisma/sql/chat/list-stale-messages.sql
+ */
+export const listStaleMessages = many<{ heartbeat_timeout_seconds: number; id: string | null; limit: number }, ListStaleMessagesRow>(
+  'chat/list-stale-messages',
+  `SELECT id FROM ai_messages
+WHERE status = 'in_progress' AND heartbeat_at < now() - make_interval(secs => $1) AND ($2::text IS NULL OR id = $2)
+LIMIT $3`,
+  ['heartbeat_timeout_seconds', 'id', 'limit'],
+)
+export interface ListStaleMessagesRow {
+  id: string
+}
+
+/**
+ * The workspaces of knowledge bases.
+ * @see prisma/sql/chat/list-workspaces.sql
+ */
+export const listWorkspaces = many<{ knowledge_base_ids: readonly string[] }, ListWorkspacesRow>(
+  'chat/list-workspaces',
+  `SELECT DISTINCT space_id FROM knowledge_bases WHERE id = ANY($1)`,
+  ['knowledge_base_ids'],
+)
+export interface ListWorkspacesRow {
+  space_id: string
+}
+
+/**
+ * `read-session` that locks the session against other writers, and its project.
+ * @see prisma/sql/chat/lock-session.sql
+ */
+export const lockSession = optional<{ user_id: string; id: string }, LockSessionRow>(
+  'chat/lock-session',
+  `SELECT s.id, s.title, s.model, s.system_prompt,
+ARRAY(
+  SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n)
+    JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
+s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
+  'completion_tokens', s.completion_tokens,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id, s.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = s.project_id FOR SHARE) AS project_status
+FROM ai_sessions s
+WHERE s.id = $2
+FOR NO KEY UPDATE OF s`,
+  ['user_id', 'id'],
+)
+export interface LockSessionRow {
+  id: string
+  title: string | null
+  model: string | null
+  system_prompt: string | null
+  knowledge_base_ids: string[]
+  status: 'active' | 'archived'
+  message_count: number
+  last_message_at: string | null
+  usage: Schemas['Usage']
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * What is stored so far of an answer in progress. Locks it against other writers.
+ * @see prisma/sql/chat/lock-unfinished-message.sql
+ */
+export const lockUnfinishedMessage = optional<{ id: string }, LockUnfinishedMessageRow>(
+  'chat/lock-unfinished-message',
+  `SELECT user_id, api_key_id, model AS "model", prompt_tokens, content, citations
+FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockUnfinishedMessageRow {
+  user_id: string
+  api_key_id: string | null
+  model: string
+  prompt_tokens: number
+  content: string
+  citations: (Omit<Schemas['Citation'], 'stale'> & { space_id: string; revision: number; at: number })[]
+}
+
+/**
+ * Serializes the chat requests of a user until the end of the transaction.
+ * @see prisma/sql/chat/lock-user.sql
+ */
+export const lockUser = one<{ user_id: string }, LockUserRow>(
+  'chat/lock-user',
+  `SELECT pg_advisory_xact_lock(hashtextextended('ai ' || $1, 0))`,
+  ['user_id'],
+)
+export interface LockUserRow {
+  pg_advisory_xact_lock: unknown | null
+}
+
+/**
+ * Stores the Idempotency-Key of a deleted answer with its question, so that a repeated request does not generate a
+ * second answer.
+ * @see prisma/sql/chat/move-idempotency-key.sql
+ */
+export const moveIdempotencyKey = none<{ key_digest: Buffer; body_hash: Buffer | null; id: string; user_id: string }>(
+  'chat/move-idempotency-key',
+  `UPDATE ai_messages SET key_digest = $1, body_hash = $2
+WHERE id = $3 AND user_id = $4 AND key_digest IS NULL`,
+  ['key_digest', 'body_hash', 'id', 'user_id'],
+)
+
+/**
+ * Tells the process that generates an answer to cancel it.
+ * @see prisma/sql/chat/notify-cancel.sql
+ */
+export const notifyCancel = one<{ channel: string; id: string }, NotifyCancelRow>(
+  'chat/notify-cancel',
+  `SELECT pg_notify($1, $2)`,
+  ['channel', 'id'],
+)
+export interface NotifyCancelRow {
+  pg_notify: unknown | null
+}
+
+/**
+ * The text and the citations of an answer.
+ * @see prisma/sql/chat/read-answer-content.sql
+ */
+export const readAnswerContent = optional<{ id: string }, ReadAnswerContentRow>(
+  'chat/read-answer-content',
+  `SELECT content, citations FROM ai_messages WHERE id = $1`,
+  ['id'],
+)
+export interface ReadAnswerContentRow {
+  content: string
+  citations: (Omit<Schemas['Citation'], 'stale'> & { space_id: string; revision: number; at: number })[]
+}
+
+/**
+ * The state of an answer without its content, which may be large.
+ * @see prisma/sql/chat/read-answer-state.sql
+ */
+export const readAnswerState = optional<{ heartbeat_timeout_seconds: number; id: string }, ReadAnswerStateRow>(
+  'chat/read-answer-state',
+  `SELECT status, octet_length(content) + jsonb_array_length(citations) AS size,
+  coalesce(heartbeat_at > now() - make_interval(secs => $1), false) AS alive
+FROM ai_messages WHERE id = $2`,
+  ['heartbeat_timeout_seconds', 'id'],
+)
+export interface ReadAnswerStateRow {
+  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  size: number
+  alive: boolean
+}
+
+/**
+ * The messages of a session before a position, newest first: at most 200 with at most :max_characters together.
+ * Leaves out answers from sources that the caller may no longer read, and questions whose answer failed.
+ * @see prisma/sql/chat/read-history.sql
+ */
+export const readHistory = many<{ session_id: string; before: number; user_id: string; project_ids: readonly string[] | null; max_characters: number }, ReadHistoryRow>(
+  'chat/read-history',
+  `SELECT id, role, content, space_ids AS "space_ids" FROM (
+  SELECT m.id, m.role, m.content, m.space_ids, m.position,
+    sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
+  FROM ai_messages m
+  WHERE m.session_id = $1 AND m.position < $2
+    AND m.status IN ('completed', 'incomplete', 'cancelled')
+    AND m.content <> ''
+    AND NOT (m.role = 'user' AND EXISTS (
+      SELECT 1 FROM ai_messages a WHERE a.session_id = $1 AND a.status = 'failed'
+        AND a.position = (
+          SELECT min(n.position) FROM ai_messages n
+          WHERE n.session_id = $1 AND n.position > m.position)))
+    AND NOT EXISTS (SELECT 1 FROM unnest(m.space_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
+  ELSE ($4::text[] IS NULL OR space.id = ANY($4)) AND EXISTS (
+    SELECT 1 FROM members r
+    WHERE r.project_id = space.id AND r.user_id = $3 AND r.project_status <> 'deleted') END)
+  ORDER BY m.position DESC LIMIT 200
+) h WHERE characters <= $5 ORDER BY position DESC`,
+  ['session_id', 'before', 'user_id', 'project_ids', 'max_characters'],
+)
+export interface ReadHistoryRow {
+  id: string
+  role: 'system' | 'user' | 'assistant'
+  content: string
+  space_ids: string[]
+}
+
+/**
+ * `read-message` that locks the message's project, as every transaction that changes a message must. The lock of
+ * the session keeps other writers of the message out.
+ * @see prisma/sql/chat/read-message-and-lock-project.sql
+ */
+export const readMessageAndLockProject = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, ReadMessageAndLockProjectRow>(
+  'chat/read-message-and-lock-project',
+  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
+  'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+coalesce((
+  SELECT jsonb_agg(
+    (c - 'revision' - 'at' - 'space_id')
+      || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
+  FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
+    LEFT JOIN documents d ON d.id = c ->> 'document_id'
+  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+    SELECT 1 FROM members r
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+m.error, m.metadata, m.created_at, m.user_id, m.project_id, m.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = m.project_id FOR SHARE) AS project_status
+FROM (
+  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
+  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $3) m`,
+  ['user_id', 'project_ids', 'id'],
+)
+export interface ReadMessageAndLockProjectRow {
+  id: string
+  session_id: string | null
+  role: 'system' | 'user' | 'assistant'
+  content: string
+  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  model: string | null
+  finish_reason: Schemas['FinishReason'] | null
+  usage: Schemas['Usage']
+  citations: Schemas['Citation'][]
+  error: Schemas['Message']['error'] | null
+  metadata: Record<string, string>
+  created_at: string
+  user_id: string
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * A message and the caller's access to it.
+ * @see prisma/sql/chat/read-message.sql
+ */
+export const readMessage = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, ReadMessageRow>(
+  'chat/read-message',
+  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
+  'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+coalesce((
+  SELECT jsonb_agg(
+    (c - 'revision' - 'at' - 'space_id')
+      || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
+  FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
+    LEFT JOIN documents d ON d.id = c ->> 'document_id'
+  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+    SELECT 1 FROM members r
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+m.error, m.metadata, m.created_at, m.user_id, m.project_id, m.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = m.project_id) AS project_status
+FROM (
+  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
+  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $3) m`,
+  ['user_id', 'project_ids', 'id'],
+)
+export interface ReadMessageRow {
+  id: string
+  session_id: string | null
+  role: 'system' | 'user' | 'assistant'
+  content: string
+  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  model: string | null
+  finish_reason: Schemas['FinishReason'] | null
+  usage: Schemas['Usage']
+  citations: Schemas['Citation'][]
+  error: Schemas['Message']['error'] | null
+  metadata: Record<string, string>
+  created_at: string
+  user_id: string
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * A session and the caller's access to it.
+ * @see prisma/sql/chat/read-session.sql
+ */
+export const readSession = optional<{ user_id: string; id: string }, ReadSessionRow>(
+  'chat/read-session',
+  `SELECT s.id, s.title, s.model, s.system_prompt,
+ARRAY(
+  SELECT k.id FROM unnest(s.knowledge_base_ids) WITH ORDINALITY AS named (id, n)
+    JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
+s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
+  'completion_tokens', s.completion_tokens,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id, s.owner_id,
+(SELECT your_member.role FROM members your_member
+ WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = s.project_id) AS project_status
+FROM ai_sessions s
+WHERE s.id = $2`,
+  ['user_id', 'id'],
+)
+export interface ReadSessionRow {
+  id: string
+  title: string | null
+  model: string | null
+  system_prompt: string | null
+  knowledge_base_ids: string[]
+  status: 'active' | 'archived'
+  message_count: number
+  last_message_at: string | null
+  usage: Schemas['Usage']
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * The status of an answer, and whether the process that generates it is alive.
+ * @see prisma/sql/chat/read-status.sql
+ */
+export const readStatus = optional<{ heartbeat_timeout_seconds: number; id: string }, ReadStatusRow>(
+  'chat/read-status',
+  `SELECT status, coalesce(heartbeat_at > now() - make_interval(secs => $1), false) AS alive
+FROM ai_messages WHERE id = $2`,
+  ['heartbeat_timeout_seconds', 'id'],
+)
+export interface ReadStatusRow {
+  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  alive: boolean
+}
+
+/**
+ * The usage of an API key today.
+ * @see prisma/sql/chat/read-usage-today.sql
+ */
+export const readUsageToday = one<{ api_key_id: string }, ReadUsageTodayRow>(
+  'chat/read-usage-today',
+  `SELECT (now() AT TIME ZONE 'UTC')::date::text AS day, coalesce(u.requests, 0) AS requests,
+  coalesce(u.prompt_tokens, 0) AS prompt_tokens, coalesce(u.completion_tokens, 0) AS completion_tokens,
+  coalesce(u.cost_micros, 0) AS cost_micros
+FROM (SELECT 1) AS one LEFT JOIN ai_usage u ON u.api_key_id = $1 AND u.day = (now() AT TIME ZONE 'UTC')::date`,
+  ['api_key_id'],
+)
+export interface ReadUsageTodayRow {
+  day: string
+  requests: number
+  prompt_tokens: number
+  completion_tokens: number
+  cost_micros: number
+}
+
+/**
+ * The answers of an API key in progress, the tokens that it has used today, and the seconds until the day (UTC)
+ * ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null if there is
+ * none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the question (see
+ * `delete-messages-after`). The answer is then the message after the question.
+ * @see prisma/sql/chat/read-user-state.sql
+ */
+export const readUserState = one<{ api_key_id: string; heartbeat_timeout_seconds: number; user_id: string; key_digest: Buffer | null }, ReadUserStateRow>(
+  'chat/read-user-state',
+  `SELECT (
+    SELECT count(*) FROM ai_messages
+    WHERE api_key_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+  )::int AS open,
+  coalesce((
+    SELECT prompt_tokens + completion_tokens FROM ai_usage
+    WHERE api_key_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date), 0) AS tokens,
+  ceil(extract(epoch FROM
+    date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int
+    AS seconds_left,
+  m.body_hash, a.id AS answer_id, a.status, a.heartbeat_at < now() - make_interval(secs => $2) AS is_stale
+FROM (SELECT 1) AS one
+  LEFT JOIN ai_messages m
+    ON m.user_id = $3 AND m.key_digest = $4 AND m.created_at > now() - interval '24 hours'
+  LEFT JOIN LATERAL (SELECT CASE m.role WHEN 'user' THEN (
+    SELECT n.id FROM ai_messages n
+    WHERE n.session_id = m.session_id AND n.position > m.position AND n.role = 'assistant'
+    ORDER BY n.position LIMIT 1
+  ) ELSE m.id END AS id) AS answering ON true
+  LEFT JOIN ai_messages a ON a.id = answering.id`,
+  ['api_key_id', 'heartbeat_timeout_seconds', 'user_id', 'key_digest'],
+)
+export interface ReadUserStateRow {
+  open: number
+  tokens: number
+  seconds_left: number
+  body_hash: Buffer | null
+  answer_id: string | null
+  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed' | null
+  is_stale: boolean | null
+}
+
+/**
+ * Removes an Idempotency-Key from its message after 24 hours, so that it can be used again.
+ * @see prisma/sql/chat/release-idempotency-key.sql
+ */
+export const releaseIdempotencyKey = none<{ user_id: string; key_digest: Buffer }>(
+  'chat/release-idempotency-key',
+  `UPDATE ai_messages SET key_digest = NULL
+WHERE user_id = $1 AND key_digest = $2 AND created_at <= now() - interval '24 hours'`,
+  ['user_id', 'key_digest'],
+)
+
+/**
+ * Stores answers in progress with a heartbeat. Returns those that are still in progress.
+ * @see prisma/sql/chat/save-answers.sql
+ */
+export const saveAnswers = many<{ ids: readonly string[]; contents: readonly string[]; citations: readonly string[]; prompt_tokens: readonly number[] }, SaveAnswersRow>(
+  'chat/save-answers',
+  `UPDATE ai_messages m SET content = w.content, citations = w.citations::jsonb,
+  prompt_tokens = w.prompt_tokens, heartbeat_at = now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::int[])
+  AS w (id, content, citations, prompt_tokens)
+WHERE m.id = w.id AND m.status = 'in_progress' RETURNING m.id`,
+  ['ids', 'contents', 'citations', 'prompt_tokens'],
+)
+export interface SaveAnswersRow {
+  id: string
+}
+
+/**
+ * Stores a heartbeat of answers in progress. Returns those that are still in progress.
+ * @see prisma/sql/chat/save-heartbeats.sql
+ */
+export const saveHeartbeats = many<{ ids: readonly string[] }, SaveHeartbeatsRow>(
+  'chat/save-heartbeats',
+  `UPDATE ai_messages SET heartbeat_at = now() WHERE id = ANY($1) AND status = 'in_progress' RETURNING id`,
+  ['ids'],
+)
+export interface SaveHeartbeatsRow {
+  id: string
+}
+
+/**
+ * Stores the end of an answer, unless it is already finished.
+ * @see prisma/sql/chat/store-result.sql
+ */
+export const storeResult = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; keep_idempotency_key: boolean; id: string }, StoreResultRow>(
+  'chat/store-result',
+  `UPDATE ai_messages SET status = $1, finish_reason = $2, prompt_tokens = $3,
+  completion_tokens = $4, content = $5, citations = $6, error = $7,
+  heartbeat_at = NULL, key_digest = CASE WHEN $8 THEN key_digest END
+WHERE id = $9 AND status = 'in_progress' RETURNING session_id`,
+  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'content', 'citations', 'error', 'keep_idempotency_key', 'id'],
+)
+export interface StoreResultRow {
+  session_id: string | null
+}
+
+/**
+ * Names a session.
+ * @see prisma/sql/chat/update-title.sql
+ */
+export const updateTitle = none<{ title: string; id: string }>(
+  'chat/update-title',
+  `UPDATE ai_sessions SET title = $1, updated_at = now() WHERE id = $2`,
+  ['title', 'id'],
+)

@@ -1,0 +1,5 @@
+-- A session that exists, without authorization.
+-- @one
+SELECT {session-columns}, s.project_id
+FROM ai_sessions s
+WHERE s.id = :id

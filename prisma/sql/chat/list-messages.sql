@@ -1,0 +1,11 @@
+-- The messages of a session. Positions are unique in a session, so no second sort key is needed.
+-- @page
+SELECT {message-columns}, s.project_id
+FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
+WHERE m.session_id = :session_id
+-- @sort position
+m.position
+-- @id
+m.position
+-- @total
+SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = :session_id

@@ -1,0 +1,15 @@
+-- The sessions of a workspace. `title` is a pattern for LIKE. Ids sort by creation time.
+-- @page
+SELECT {session-columns}, s.project_id
+FROM ai_sessions s
+WHERE s.space_id = :space_id
+-- @filter status
+s.status = :status
+-- @filter title
+lower(s.title) LIKE lower(:title)
+-- @sort created_at
+s.id
+-- @sort updated_at
+s.updated_at
+-- @id
+s.id

@@ -1,0 +1,14 @@
+-- The columns of a Message except project_id, from ai_messages m, with the citations that the caller may read.
+-- @type finish_reason Schemas['FinishReason']
+-- @type citations Schemas['Citation'][]
+-- @type error Schemas['Message']['error']
+-- @type metadata Record<string, string>
+m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, {usage row=m},
+coalesce((
+  SELECT jsonb_agg(
+    (c - 'revision' - 'at' - 'space_id')
+      || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
+  FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
+    LEFT JOIN documents d ON d.id = c ->> 'document_id'
+  WHERE {readable workspace=(c->>'space_id')}), '[]') AS citations,
+m.error, m.metadata, m.created_at

@@ -1,0 +1,25 @@
+-- The answers of an API key in progress, the tokens that it has used today, and the seconds until the day (UTC)
+-- ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null if there is
+-- none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the question (see
+-- `delete-messages-after`). The answer is then the message after the question.
+-- @one
+SELECT (
+    SELECT count(*) FROM ai_messages
+    WHERE api_key_id = :api_key_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
+  )::int AS open,
+  coalesce((
+    SELECT prompt_tokens + completion_tokens FROM ai_usage
+    WHERE api_key_id = :api_key_id AND day = {today}), 0) AS tokens,
+  ceil(extract(epoch FROM
+    date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int
+    AS seconds_left,
+  m.body_hash, a.id AS answer_id, a.status, {is-stale column=a.heartbeat_at} AS is_stale
+FROM (SELECT 1) AS one
+  LEFT JOIN ai_messages m
+    ON m.user_id = :user_id AND m.key_digest = :key_digest? AND m.created_at > now() - interval '24 hours'
+  LEFT JOIN LATERAL (SELECT CASE m.role WHEN 'user' THEN (
+    SELECT n.id FROM ai_messages n
+    WHERE n.session_id = m.session_id AND n.position > m.position AND n.role = 'assistant'
+    ORDER BY n.position LIMIT 1
+  ) ELSE m.id END AS id) AS answering ON true
+  LEFT JOIN ai_messages a ON a.id = answering.id

@@ -1,0 +1,2 @@
+-- The day (UTC).
+(now() AT TIME ZONE 'UTC')::date

@@ -1,0 +1,3 @@
+-- Names a session.
+-- @none
+UPDATE ai_sessions SET title = :title, updated_at = now() WHERE id = :id
