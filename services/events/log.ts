@@ -30,6 +30,10 @@ export interface EventAudience {
  */
 const isTenantEvent = (type: EventType): boolean => eventTypes[type].project !== null
 
+export const tenantEventTypes: string[] = Object.keys(eventTypes).filter((type) =>
+  isTenantEvent(type as EventType),
+)
+
 /** `isTenantEvent` as SQL. `type` is an expression for the type of the event. */
 export const tenantEventSql = (type: string): string =>
   `${type} = ANY ('{${Object.keys(eventTypes).filter((type) => isTenantEvent(type as EventType))}}'::text[])`

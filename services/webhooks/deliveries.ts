@@ -16,13 +16,13 @@
 //
 // If a process crashes between the steps 2 and 4, its jobs stay in the queue, expire, and are fetched again.
 // An event can therefore arrive twice, with the same `webhook-id`.
+import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
-import { offsetOf, pageOfRows, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import { offsetOf, pageOf, type Page, type PageQuery } from '../../infra/database/pagination.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
-import { tenantEventSql, type Event } from '../events/log.ts'
+import { tenantEventTypes } from '../events/log.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
 import type { Principal } from '../users/authentication.ts'
 import { keyCanSeeEndpoint } from './endpoints.ts'
@@ -53,44 +53,10 @@ export function retryDelayMs(failedAttempts: number): number | null {
 /** Deliveries that one recovery resends. */
 export const maxRecovered = 10_000
 
-interface Row extends Omit<WebhookDelivery, 'request'> {
-  request: { url: string; headers: Record<string, string> } | null
-  /** Whether the owner of the endpoint can still read the event. */
-  readable: boolean
-  event: Event
-}
-
-const columns = `d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status::text, d.attempts,
-  d.next_attempt_at, d.request, d.created_at,
-  CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT ${tenantEventSql('e.type')}
-    ELSE coalesce(m.role <= e.role, false) END AS readable,
-  json_build_object('id', e.id, 'type', e.type,
-    'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-    'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event`
+type Row = Omit<sql.FindDeliveryRow, 'user_id' | 'deleted_at' | 'scopes' | 'project_ids' | 'all_projects'>
 
 function toDelivery({ request, readable, event, ...delivery }: Row): WebhookDelivery {
   return { ...delivery, request: request === null || !readable ? null : { ...request, body: event } }
-}
-
-/** Joins the endpoint, and the membership of its owner in the event's project. */
-const endpointAndMember = `JOIN webhook_endpoints w ON w.id = d.endpoint_id
-  LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id`
-
-// Not `listPage`: the page is selected from webhook_deliveries alone, and only its rows are joined.
-const pageStatements = { asc: pageStatement('ASC'), desc: pageStatement('DESC') }
-
-function pageStatement(direction: 'ASC' | 'DESC') {
-  const filter = 'endpoint_id = $1 AND ($2::text IS NULL OR status::text = $2)'
-  return statement<Row & { total: number }>(`
-    SELECT t.total, x.* FROM (
-      SELECT count(*)::int AS total FROM webhook_deliveries WHERE ${filter}
-    ) t LEFT JOIN LATERAL (
-      SELECT ${columns} FROM (
-        SELECT * FROM webhook_deliveries WHERE ${filter}
-        ORDER BY created_at ${direction}, id ${direction} LIMIT $3 OFFSET $4
-      ) d JOIN events e ON e.id = d.event_id ${endpointAndMember}
-      ORDER BY d.created_at ${direction}, d.id ${direction}
-    ) x ON true`)
 }
 
 export interface DeliveryListQuery extends PageQuery {
@@ -105,29 +71,20 @@ export async function listDeliveries(
   query: DeliveryListQuery,
 ): Promise<Page<WebhookDelivery>> {
   const { status = null, order, limit } = query
-  const rows = await db.sql(pageStatements[order], [endpointId, status, limit, offsetOf(query)])
-  const deliveries = rows.map(({ total, ...row }) => ({
-    // A page past the end is a single row with the total and no delivery.
-    ...(row.id === null ? (row as unknown as WebhookDelivery) : toDelivery(row)),
-    total,
-  }))
-  return pageOfRows(deliveries, query)
+  const list = order === 'asc' ? sql.listOldestDeliveries : sql.listNewestDeliveries
+  const rows = await list(db, {
+    endpoint_id: endpointId,
+    status,
+    tenant_event_types: tenantEventTypes,
+    limit,
+    offset: offsetOf(query),
+  })
+  // A page past the end is a single row with the total and no delivery.
+  const deliveries = rows.flatMap(({ total: _total, ...row }) =>
+    row.id === null ? [] : [toDelivery(row as Row)],
+  )
+  return pageOf(deliveries, rows[0].total, query)
 }
-
-/** The columns of the endpoint that decide who can see its deliveries. */
-interface EndpointColumns {
-  user_id: string
-  deleted_at: string | null
-  scopes: string[]
-  project_ids: string[]
-  all_projects: boolean
-}
-
-const endpointColumns = 'w.user_id, w.deleted_at, w.scopes, w.project_ids, w.all_projects'
-const selectById = `SELECT ${columns}, ${endpointColumns}
-  FROM webhook_deliveries d JOIN events e ON e.id = d.event_id ${endpointAndMember} WHERE d.id = $1`
-const selectDelivery = statement<Row & EndpointColumns>(selectById)
-const lockDelivery = statement<Row & EndpointColumns>(`${selectById} FOR NO KEY UPDATE OF d`)
 
 /**
  * A delivery to one of the caller's endpoints. `lock` locks its row until the transaction ends.
@@ -140,7 +97,8 @@ export async function openDelivery(
   id: string,
   options: { lock?: boolean } = {},
 ): Promise<WebhookDelivery> {
-  const [found] = await db.sql(options.lock ? lockDelivery : selectDelivery, [id])
+  const find = options.lock ? sql.lockDelivery : sql.findDelivery
+  const found = await find(db, { id, tenant_event_types: tenantEventTypes })
   if (found === undefined || found.deleted_at !== null) throw notFound('delivery', id)
   const { user_id, deleted_at: _deleted, scopes, project_ids, all_projects, ...row } = found
   if (user_id !== principal.userId) throw forbidden('This delivery belongs to another user.')
@@ -148,10 +106,6 @@ export async function openDelivery(
     throw forbidden("This API key lacks scopes or projects of this delivery's endpoint.", 'scope')
   return toDelivery(row)
 }
-
-const resetDeliveries = statement(`
-  UPDATE webhook_deliveries SET status = 'pending', tries = 0, next_attempt_at = now()
-  WHERE id = ANY($1) AND status <> 'pending'`)
 
 /** Sends locked deliveries again, from the start of the retry schedule. */
 async function resend(
@@ -161,7 +115,7 @@ async function resend(
   ids: string[],
   lane?: string,
 ): Promise<void> {
-  await tx.sql(resetDeliveries, [ids])
+  await sql.resetDeliveries(tx, { ids })
   await queue.add(
     tx,
     ids.map((id) => ({ data: { delivery_id: id }, group: endpointId, lane })),
@@ -179,11 +133,6 @@ export async function redeliver(
   return await openDelivery(tx, principal, delivery.id)
 }
 
-const lockFailed = statement<{ id: string }>(`
-  SELECT d.id FROM webhook_deliveries d
-  WHERE d.endpoint_id = $1 AND d.status = 'failed' AND d.created_at >= $2
-  ORDER BY d.created_at, d.id LIMIT $3 FOR NO KEY UPDATE`)
-
 /**
  * Sends the failed deliveries again that were created at or after `since`, oldest first, at most
  * `maxRecovered`.
@@ -194,7 +143,11 @@ export async function recoverDeliveries(
   endpointId: string,
   since: Date,
 ): Promise<{ recovered: number; hasMore: boolean }> {
-  const rows = await tx.sql(lockFailed, [endpointId, since, maxRecovered + 1])
+  const rows = await sql.lockFailedDeliveries(tx, {
+    endpoint_id: endpointId,
+    since,
+    limit: maxRecovered + 1,
+  })
   const ids = rows.slice(0, maxRecovered).map(({ id }) => id)
   if (ids.length > 0) await resend(tx, queue, endpointId, ids, 'recovered')
   return { recovered: ids.length, hasMore: rows.length > maxRecovered }

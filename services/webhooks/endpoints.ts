@@ -1,14 +1,14 @@
 // Webhook endpoints and their permissions. An endpoint keeps the scopes and projects of the API key that
 // created it, and receives only events that this key could read. Only a key with at least these scopes and
 // projects can change the endpoint, get a new secret or read the endpoint's deliveries.
+import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { WebhookClient } from './http-client.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -88,19 +88,7 @@ export async function listEndpoints(
   { userId }: Principal,
   query: EndpointListQuery,
 ): Promise<Page<WebhookEndpoint>> {
-  return await listPage<WebhookEndpoint>(
-    db,
-    {
-      from: 'webhook_endpoints',
-      columns: `id, url, description, event_types, enabled, disabled_reason,
-        CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, created_at`,
-      filters: ['user_id = $1', 'deleted_at IS NULL'],
-      values: [userId],
-      key: 'created_at',
-      id: 'id',
-    },
-    query,
-  )
+  return await sql.listEndpoints(db, { user_id: userId, ...query, sort: 'created_at' })
 }
 
 /** A new endpoint with its secret, and the row to insert. The row needs a user with the id `userId`. */
@@ -121,10 +109,6 @@ export function newEndpoint(
   return { row: { ...columns, secret }, endpoint: toWebhookEndpoint({ ...columns, disabledReason: null }) }
 }
 
-const lockEndpoint = statement<{ id: string }>(
-  'SELECT id FROM webhook_endpoints WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
-)
-
 /**
  * An endpoint of the caller.
  * @param options.lock locks the endpoint until the transaction ends.
@@ -138,7 +122,7 @@ export async function openEndpoint(
   id: string,
   { lock = false, anyKey = false } = {},
 ): Promise<EndpointRow> {
-  if (lock) await db.sql(lockEndpoint, [id])
+  if (lock) await sql.lockEndpoint(db, { id })
   const row = await db.prisma.webhookEndpoint.findUnique({ where: { id } })
   if (row === null || row.deletedAt !== null) throw notFound('webhook endpoint', id)
   if (row.userId !== principal.userId) throw forbidden('This webhook endpoint belongs to another user.')

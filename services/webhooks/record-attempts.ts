@@ -9,8 +9,8 @@
 // - disables the endpoint when it answered 410 Gone, or when `failing_since` is five days ago, and emits
 //   `webhook_endpoint.disabled`.
 import { setTimeout as sleep } from 'node:timers/promises'
+import * as sql from '../../generated/sql/webhooks.ts'
 import { type Database, type Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
 import { ApiError } from '../../infra/errors.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'
@@ -56,37 +56,6 @@ const maxFailingDays = 5
 const batchSize = 200
 /** How often a batch is tried while the database is unavailable. */
 const maxTries = 8
-
-const updateDeliveries = statement(`
-  UPDATE webhook_deliveries d SET
-    status = o.status::"WebhookDeliveryStatus",
-    tries = d.tries + (o.attempt IS NOT NULL)::int,
-    attempts = CASE WHEN o.attempt IS NULL THEN d.attempts
-      ELSE CASE WHEN jsonb_array_length(d.attempts) >= 20 THEN d.attempts - 0 ELSE d.attempts END
-        || o.attempt END,
-    request = coalesce(o.request, d.request),
-    next_attempt_at = o.next
-  FROM unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[], $5::timestamptz[])
-    AS o (id, status, attempt, request, next)
-  WHERE d.id = o.id`)
-
-// Locks the endpoints that the next statements change, in one order, so that concurrent workers wait instead
-// of deadlocking.
-const lockEndpoints = statement<{ id: string }>(`
-  SELECT id FROM webhook_endpoints WHERE id = ANY($1) OR (id = ANY($2) AND failing_since IS NOT NULL)
-  ORDER BY id FOR NO KEY UPDATE`)
-const clearFailing = statement(
-  'UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ANY($1) AND failing_since IS NOT NULL',
-)
-const setFailing = statement(
-  'UPDATE webhook_endpoints SET failing_since = now() WHERE id = ANY($1) AND failing_since IS NULL',
-)
-const disableEndpoints = statement<{ id: string }>(`
-  UPDATE webhook_endpoints
-  SET enabled = false, disabled_reason = CASE WHEN id = ANY($1) THEN 'gone' ELSE 'failing' END
-  WHERE enabled AND (
-    id = ANY($1) OR (id = ANY($2) AND failing_since < now() - interval '${maxFailingDays} days')
-  ) RETURNING id`)
 
 export function createAttemptRecorder({
   database,
@@ -141,13 +110,13 @@ export function createAttemptRecorder({
     // A job that expired during the attempt belongs to another worker, which records its own outcome.
     const own = outcomes.filter(({ job }) => ownJobs.has(job.id))
     if (own.length === 0) return
-    await tx.sql(updateDeliveries, [
-      own.map(({ deliveryId }) => deliveryId),
-      own.map(({ status }) => status),
-      own.map(({ attempt }) => attempt && JSON.stringify(attempt)),
-      own.map(({ request }) => request && JSON.stringify(request)),
-      own.map(({ next }) => next),
-    ])
+    await sql.updateDeliveries(tx, {
+      ids: own.map(({ deliveryId }) => deliveryId),
+      statuses: own.map(({ status }) => status),
+      attempts: own.map(({ attempt }) => attempt && JSON.stringify(attempt)),
+      requests: own.map(({ request }) => request && JSON.stringify(request)),
+      nexts: own.map(({ next }) => next),
+    })
     const pending = own.filter(({ status }) => status === 'pending')
     if (pending.length > 0) {
       await deliveries.add(
@@ -169,13 +138,17 @@ export function createAttemptRecorder({
       ({ status, attempt, request }) => status !== 'succeeded' && attempt !== null && request !== null,
     )
     const failing = endpointIds(failures)
-    const locked = await tx.sql(lockEndpoints, [failing, succeeding])
+    const locked = await sql.lockEndpoints(tx, { failing_ids: failing, succeeding_ids: succeeding })
     if (locked.length === 0) return
-    await tx.sql(clearFailing, [succeeding])
+    await sql.clearFailing(tx, { ids: succeeding })
     if (failing.length === 0) return
-    await tx.sql(setFailing, [failing])
+    await sql.setFailing(tx, { ids: failing })
     const gone = endpointIds(failures.filter((failure) => failure.gone))
-    const disabled = await tx.sql(disableEndpoints, [gone, failing])
+    const disabled = await sql.disableEndpoints(tx, {
+      gone_ids: gone,
+      failing_ids: failing,
+      max_failing_days: maxFailingDays,
+    })
     if (disabled.length === 0) return
     for (const row of await tx.prisma.webhookEndpoint.findMany({
       where: { id: { in: disabled.map(({ id }) => id) } },

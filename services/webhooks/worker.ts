@@ -2,13 +2,12 @@
 // endpoint's owner may still read the event. Failing endpoints, recovered deliveries and the deliveries of
 // owners with many slow ones have lanes of their own, so that they do not delay others. If a process dies,
 // another one sends its deliveries again.
+import * as sql from '../../generated/sql/webhooks.ts'
 import type { Database } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
-import { eventColumns, numberEvents, tenantEventSql, type Event } from '../events/log.ts'
+import { numberEvents, tenantEventTypes } from '../events/log.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
-import { isFailingSql } from '../events/failing-endpoints.ts'
 import type { WebhookClient } from './http-client.ts'
 import { WorkerPool, type RunningJob, type WorkerPoolOptions } from './worker-pool.ts'
 import { createAttemptRecorder, type AttemptRecorder } from './record-attempts.ts'
@@ -56,28 +55,6 @@ interface MovedJob {
   delivery?: DueDelivery
   lane?: string
 }
-
-type LoadedRow = Omit<DueDelivery, 'id' | 'event'> & Event & { delivery_id: string }
-
-const load = statement<LoadedRow>(`
-  SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
-    w.enabled AND w.deleted_at IS NULL AS enabled,
-    ${isFailingSql} AS failing,
-    CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END
-      AS secrets,
-    u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
-      WHEN e.project_id IS NOT NULL
-        THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
-      WHEN e.user_id IS NOT NULL
-        THEN e.user_id = w.user_id AND (w.all_projects OR NOT ${tenantEventSql('e.type')})
-      ELSE u.role = 'admin' END, false) AS allowed,
-    ${eventColumns}
-  FROM webhook_deliveries d
-  JOIN webhook_endpoints w ON w.id = d.endpoint_id
-  JOIN users u ON u.id = w.user_id
-  JOIN events e ON e.id = d.event_id
-  LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
-  WHERE d.id = ANY($1) AND d.status = 'pending'`)
 
 export class WebhookWorker implements BackgroundWorker {
   readonly #options: Required<WebhookWorkerOptions>
@@ -205,11 +182,15 @@ export class WebhookWorker implements BackgroundWorker {
   /** The pending deliveries of the jobs, by id. */
   async #loadDue(jobs: Array<Job<DeliveryJob>>): Promise<Map<string, DueDelivery>> {
     const { database } = this.#options
-    const ids = [jobs.map((job) => job.data.delivery_id)]
-    let rows = await database.sql(load, ids)
+    const read = (): Promise<sql.ReadDueDeliveriesRow[]> =>
+      sql.readDueDeliveries(database, {
+        ids: jobs.map((job) => job.data.delivery_id),
+        tenant_event_types: tenantEventTypes,
+      })
+    let rows = await read()
     if (rows.some((row) => row.sequence === null)) {
       await numberEvents(database)
-      rows = await database.sql(load, ids)
+      rows = await read()
     }
     return new Map(rows.map((row) => [row.delivery_id, toDueDelivery(row)]))
   }
@@ -242,7 +223,20 @@ function toDueDelivery({
   enabled,
   failing,
   allowed,
+  sequence,
   ...event
-}: LoadedRow): DueDelivery {
-  return { id, tries, endpoint_id, owner, url, secrets, enabled, failing, allowed, event }
+}: sql.ReadDueDeliveriesRow): DueDelivery {
+  return {
+    id,
+    tries,
+    endpoint_id,
+    owner,
+    url,
+    secrets,
+    enabled,
+    failing,
+    allowed,
+    // Numbered by `#loadDue`.
+    event: { ...event, sequence: sequence! },
+  }
 }

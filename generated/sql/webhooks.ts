@@ -1,0 +1,389 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one, optional } from '../../infra/database/queries.ts'
+import { page } from '../../infra/database/list.ts'
+import type { EventType } from '../events.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Notes that endpoints no longer fail.
+ * @see prisma/sql/webhooks/clear-failing.sql
+ */
+export const clearFailing = none<{ ids: readonly string[] }>(
+  'webhooks/clear-failing',
+  `UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ANY($1) AND failing_since IS NOT NULL`,
+  ['ids'],
+)
+
+/**
+ * Deletes deliveries of deleted endpoints.
+ * @see prisma/sql/webhooks/delete-deliveries-of-deleted-endpoints.sql
+ */
+export const deleteDeliveriesOfDeletedEndpoints = one<{ limit: number }, DeleteDeliveriesOfDeletedEndpointsRow>(
+  'webhooks/delete-deliveries-of-deleted-endpoints',
+  `WITH deleted AS (
+  DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(
+    SELECT d.id FROM webhook_endpoints w
+    CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE endpoint_id = w.id LIMIT $1) d
+    WHERE w.deleted_at IS NOT NULL LIMIT $1))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteDeliveriesOfDeletedEndpointsRow {
+  n: number
+}
+
+/**
+ * Deletes the rows of deleted endpoints without deliveries.
+ * @see prisma/sql/webhooks/delete-endpoints.sql
+ */
+export const deleteEndpoints = none<{}>(
+  'webhooks/delete-endpoints',
+  `DELETE FROM webhook_endpoints w WHERE deleted_at IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.endpoint_id = w.id)`,
+)
+
+/**
+ * Disables the endpoints that are gone, and those that have failed for :max_failing_days.
+ * @see prisma/sql/webhooks/disable-endpoints.sql
+ */
+export const disableEndpoints = many<{ gone_ids: readonly string[]; failing_ids: readonly string[]; max_failing_days: number }, DisableEndpointsRow>(
+  'webhooks/disable-endpoints',
+  `UPDATE webhook_endpoints
+SET enabled = false, disabled_reason = CASE WHEN id = ANY($1) THEN 'gone' ELSE 'failing' END
+WHERE enabled AND (
+  id = ANY($1)
+  OR (id = ANY($2) AND failing_since < now() - make_interval(days => $3))
+) RETURNING id`,
+  ['gone_ids', 'failing_ids', 'max_failing_days'],
+)
+export interface DisableEndpointsRow {
+  id: string
+}
+
+/**
+ * A delivery, with the columns of its endpoint that decide who can see it.
+ * @see prisma/sql/webhooks/find-delivery.sql
+ */
+export const findDelivery = optional<{ tenant_event_types: readonly string[]; id: string }, FindDeliveryRow>(
+  'webhooks/find-delivery',
+  `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
+d.next_attempt_at, d.request, d.created_at,
+CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
+  ELSE coalesce(m.role <= e.role, false) END AS readable,
+json_build_object('id', e.id, 'type', e.type,
+  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
+  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids AS "project_ids",
+  w.all_projects
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+WHERE d.id = $2`,
+  ['tenant_event_types', 'id'],
+)
+export interface FindDeliveryRow {
+  id: string
+  endpoint_id: string
+  event_id: string
+  event_type: EventType
+  status: 'pending' | 'succeeded' | 'failed'
+  attempts: Schemas['WebhookAttempt'][]
+  next_attempt_at: string | null
+  request: { url: string; headers: Record<string, string> } | null
+  created_at: string
+  readable: boolean
+  event: Schemas['Event']
+  user_id: string
+  deleted_at: string | null
+  scopes: string[]
+  project_ids: string[]
+  all_projects: boolean
+}
+
+/**
+ * The endpoints of a user.
+ * @see prisma/sql/webhooks/list-endpoints.sql
+ */
+export const listEndpoints = page<{ user_id: string }, {}, 'created_at', ListEndpointsRow>(
+  'webhooks/list-endpoints',
+  {
+    select: `SELECT id, url, description, event_types AS "event_types", enabled, disabled_reason,
+  CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, created_at
+FROM webhook_endpoints
+WHERE user_id = $1 AND deleted_at IS NULL`,
+    names: ['user_id'],
+    filters: {
+    },
+    sorts: {
+      created_at: `created_at`,
+    },
+    id: `id`,
+  },
+)
+export interface ListEndpointsRow {
+  id: string
+  url: string
+  description: string | null
+  event_types: Schemas['WebhookEndpoint']['event_types']
+  enabled: boolean
+  disabled_reason: Schemas['WebhookEndpoint']['disabled_reason'] | null
+  project_ids: string[] | null
+  created_at: string
+}
+
+/**
+ * A page of the deliveries of an endpoint, newest first, with the total.
+ * @see prisma/sql/webhooks/list-newest-deliveries.sql
+ */
+export const listNewestDeliveries = many<{ endpoint_id: string; status: 'pending' | 'succeeded' | 'failed' | null; tenant_event_types: readonly string[]; limit: number; offset: number }, ListNewestDeliveriesRow>(
+  'webhooks/list-newest-deliveries',
+  `SELECT t.total, x.* FROM (
+  SELECT count(*)::int AS total FROM webhook_deliveries
+  WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
+) t LEFT JOIN LATERAL (
+  SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
+d.next_attempt_at, d.request, d.created_at,
+CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($3::text[])
+  ELSE coalesce(m.role <= e.role, false) END AS readable,
+json_build_object('id', e.id, 'type', e.type,
+  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
+  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event FROM (
+    SELECT * FROM webhook_deliveries
+    WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
+    ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5
+  ) d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+  ORDER BY d.created_at DESC, d.id DESC
+) x ON true`,
+  ['endpoint_id', 'status', 'tenant_event_types', 'limit', 'offset'],
+)
+export interface ListNewestDeliveriesRow {
+  total: number
+  id: string | null
+  endpoint_id: string | null
+  event_id: string | null
+  event_type: EventType | null
+  status: 'pending' | 'succeeded' | 'failed' | null
+  attempts: Schemas['WebhookAttempt'][] | null
+  next_attempt_at: string | null
+  request: { url: string; headers: Record<string, string> } | null
+  created_at: string | null
+  readable: boolean | null
+  event: Schemas['Event'] | null
+}
+
+/**
+ * A page of the deliveries of an endpoint, oldest first, with the total.
+ * @see prisma/sql/webhooks/list-oldest-deliveries.sql
+ */
+export const listOldestDeliveries = many<{ endpoint_id: string; status: 'pending' | 'succeeded' | 'failed' | null; tenant_event_types: readonly string[]; limit: number; offset: number }, ListOldestDeliveriesRow>(
+  'webhooks/list-oldest-deliveries',
+  `SELECT t.total, x.* FROM (
+  SELECT count(*)::int AS total FROM webhook_deliveries
+  WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
+) t LEFT JOIN LATERAL (
+  SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
+d.next_attempt_at, d.request, d.created_at,
+CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($3::text[])
+  ELSE coalesce(m.role <= e.role, false) END AS readable,
+json_build_object('id', e.id, 'type', e.type,
+  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
+  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event FROM (
+    SELECT * FROM webhook_deliveries
+    WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
+    ORDER BY created_at ASC, id ASC LIMIT $4 OFFSET $5
+  ) d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+  ORDER BY d.created_at ASC, d.id ASC
+) x ON true`,
+  ['endpoint_id', 'status', 'tenant_event_types', 'limit', 'offset'],
+)
+export interface ListOldestDeliveriesRow {
+  total: number
+  id: string | null
+  endpoint_id: string | null
+  event_id: string | null
+  event_type: EventType | null
+  status: 'pending' | 'succeeded' | 'failed' | null
+  attempts: Schemas['WebhookAttempt'][] | null
+  next_attempt_at: string | null
+  request: { url: string; headers: Record<string, string> } | null
+  created_at: string | null
+  readable: boolean | null
+  event: Schemas['Event'] | null
+}
+
+/**
+ * `find-delivery` that locks the delivery until the transaction ends.
+ * @see prisma/sql/webhooks/lock-delivery.sql
+ */
+export const lockDelivery = optional<{ tenant_event_types: readonly string[]; id: string }, LockDeliveryRow>(
+  'webhooks/lock-delivery',
+  `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
+d.next_attempt_at, d.request, d.created_at,
+CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
+  ELSE coalesce(m.role <= e.role, false) END AS readable,
+json_build_object('id', e.id, 'type', e.type,
+  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
+  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids AS "project_ids",
+  w.all_projects
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+WHERE d.id = $2
+FOR NO KEY UPDATE OF d`,
+  ['tenant_event_types', 'id'],
+)
+export interface LockDeliveryRow {
+  id: string
+  endpoint_id: string
+  event_id: string
+  event_type: EventType
+  status: 'pending' | 'succeeded' | 'failed'
+  attempts: Schemas['WebhookAttempt'][]
+  next_attempt_at: string | null
+  request: { url: string; headers: Record<string, string> } | null
+  created_at: string
+  readable: boolean
+  event: Schemas['Event']
+  user_id: string
+  deleted_at: string | null
+  scopes: string[]
+  project_ids: string[]
+  all_projects: boolean
+}
+
+/**
+ * Locks an endpoint against other writers until the transaction ends.
+ * @see prisma/sql/webhooks/lock-endpoint.sql
+ */
+export const lockEndpoint = optional<{ id: string }, LockEndpointRow>(
+  'webhooks/lock-endpoint',
+  `SELECT id FROM webhook_endpoints WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockEndpointRow {
+  id: string
+}
+
+/**
+ * Locks the endpoints that the next statements change, in one order, so that concurrent workers wait instead of
+ * deadlocking.
+ * @see prisma/sql/webhooks/lock-endpoints.sql
+ */
+export const lockEndpoints = many<{ failing_ids: readonly string[]; succeeding_ids: readonly string[] }, LockEndpointsRow>(
+  'webhooks/lock-endpoints',
+  `SELECT id FROM webhook_endpoints
+WHERE id = ANY($1) OR (id = ANY($2) AND failing_since IS NOT NULL)
+ORDER BY id FOR NO KEY UPDATE`,
+  ['failing_ids', 'succeeding_ids'],
+)
+export interface LockEndpointsRow {
+  id: string
+}
+
+/**
+ * The failed deliveries of an endpoint that were created at or after :since, oldest first. Locks them.
+ * @see prisma/sql/webhooks/lock-failed-deliveries.sql
+ */
+export const lockFailedDeliveries = many<{ endpoint_id: string; since: Date | string; limit: number }, LockFailedDeliveriesRow>(
+  'webhooks/lock-failed-deliveries',
+  `SELECT d.id FROM webhook_deliveries d
+WHERE d.endpoint_id = $1 AND d.status = 'failed' AND d.created_at >= $2
+ORDER BY d.created_at, d.id LIMIT $3 FOR NO KEY UPDATE`,
+  ['endpoint_id', 'since', 'limit'],
+)
+export interface LockFailedDeliveriesRow {
+  id: string
+}
+
+/**
+ * Pending deliveries with everything that is needed to send them. `secrets`: the endpoint's current secret, then the
+ * previous secret while it is still valid. `allowed`: whether the endpoint's owner may still read the event.
+ * @see prisma/sql/webhooks/read-due-deliveries.sql
+ */
+export const readDueDeliveries = many<{ tenant_event_types: readonly string[]; ids: readonly string[] }, ReadDueDeliveriesRow>(
+  'webhooks/read-due-deliveries',
+  `SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
+  w.enabled AND w.deleted_at IS NULL AS enabled,
+  coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing,
+  CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END
+    AS secrets,
+  u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
+    WHEN e.project_id IS NOT NULL
+      THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
+    WHEN e.user_id IS NOT NULL
+      THEN e.user_id = w.user_id AND (w.all_projects OR NOT e.type = ANY($1::text[]))
+    ELSE u.role = 'admin' END, false) AS "allowed",
+  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data
+FROM webhook_deliveries d
+JOIN webhook_endpoints w ON w.id = d.endpoint_id
+JOIN users u ON u.id = w.user_id
+JOIN events e ON e.id = d.event_id
+LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+WHERE d.id = ANY($2) AND d.status = 'pending'`,
+  ['tenant_event_types', 'ids'],
+)
+export interface ReadDueDeliveriesRow {
+  delivery_id: string
+  tries: number
+  endpoint_id: string
+  owner: string
+  url: string
+  enabled: boolean
+  failing: boolean
+  secrets: string[]
+  allowed: boolean
+  id: string
+  type: EventType
+  created_at: string
+  api_version: 'v1'
+  project_id: string | null
+  request_id: string | null
+  sequence: number | null
+  data: Schemas['Event']['data']
+}
+
+/**
+ * Puts finished deliveries back to the start of the retry schedule.
+ * @see prisma/sql/webhooks/reset-deliveries.sql
+ */
+export const resetDeliveries = none<{ ids: readonly string[] }>(
+  'webhooks/reset-deliveries',
+  `UPDATE webhook_deliveries SET status = 'pending', tries = 0, next_attempt_at = now()
+WHERE id = ANY($1) AND status <> 'pending'`,
+  ['ids'],
+)
+
+/**
+ * Notes that endpoints fail from now on, unless they already do.
+ * @see prisma/sql/webhooks/set-failing.sql
+ */
+export const setFailing = none<{ ids: readonly string[] }>(
+  'webhooks/set-failing',
+  `UPDATE webhook_endpoints SET failing_since = now() WHERE id = ANY($1) AND failing_since IS NULL`,
+  ['ids'],
+)
+
+/**
+ * Appends attempts to deliveries, of which the last 20 are kept, and sets their status. An interrupted attempt is null
+ * and does not count.
+ * @see prisma/sql/webhooks/update-deliveries.sql
+ */
+export const updateDeliveries = none<{ ids: readonly string[]; statuses: readonly ('pending' | 'succeeded' | 'failed')[]; attempts: readonly (object | string | null)[]; requests: readonly (object | string | null)[]; nexts: readonly (Date | string | null)[] }>(
+  'webhooks/update-deliveries',
+  `UPDATE webhook_deliveries d SET
+  status = o.status,
+  tries = d.tries + (o.attempt IS NOT NULL)::int,
+  attempts = CASE WHEN o.attempt IS NULL THEN d.attempts
+    ELSE CASE WHEN jsonb_array_length(d.attempts) >= 20 THEN d.attempts - 0 ELSE d.attempts END
+      || o.attempt END,
+  request = coalesce(o.request, d.request),
+  next_attempt_at = o.next
+FROM unnest($1::text[], $2::"WebhookDeliveryStatus"[], $3::jsonb[], $4::jsonb[],
+    $5::timestamptz[])
+  AS o (id, status, attempt, request, next)
+WHERE d.id = o.id`,
+  ['ids', 'statuses', 'attempts', 'requests', 'nexts'],
+)

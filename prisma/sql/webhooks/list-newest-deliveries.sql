@@ -1,0 +1,3 @@
+-- A page of the deliveries of an endpoint, newest first, with the total.
+-- @many
+{delivery-page direction=DESC}
