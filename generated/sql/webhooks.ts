@@ -76,7 +76,7 @@ CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[
   ELSE coalesce(m.role <= e.role, false) END AS readable,
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids AS "project_ids",
+  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -98,7 +98,7 @@ export interface FindDeliveryRow {
   user_id: string
   deleted_at: string | null
   scopes: string[]
-  project_ids: string[]
+  project_ids: string[] | null
   all_projects: boolean
 }
 
@@ -227,7 +227,7 @@ CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[
   ELSE coalesce(m.role <= e.role, false) END AS readable,
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids AS "project_ids",
+  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -250,7 +250,7 @@ export interface LockDeliveryRow {
   user_id: string
   deleted_at: string | null
   scopes: string[]
-  project_ids: string[]
+  project_ids: string[] | null
   all_projects: boolean
 }
 
