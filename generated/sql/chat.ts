@@ -553,7 +553,7 @@ export interface ReadAnswerStateRow {
  */
 export const readHistory = many<{ session_id: string; before: number; user_id: string; project_ids: readonly string[] | null; max_characters: number }, ReadHistoryRow>(
   'chat/read-history',
-  `SELECT id, role, content, space_ids AS "space_ids" FROM (
+  `SELECT id, role, content, space_ids FROM (
   SELECT m.id, m.role, m.content, m.space_ids, m.position,
     sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m

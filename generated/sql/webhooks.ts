@@ -98,7 +98,7 @@ export interface FindDeliveryRow {
   user_id: string
   deleted_at: string | null
   scopes: string[]
-  project_ids: string[] | null
+  project_ids: string[]
   all_projects: boolean
 }
 
@@ -250,7 +250,7 @@ export interface LockDeliveryRow {
   user_id: string
   deleted_at: string | null
   scopes: string[]
-  project_ids: string[] | null
+  project_ids: string[]
   all_projects: boolean
 }
 

@@ -1,7 +1,7 @@
 -- The messages of a session before a position, newest first: at most 200 with at most :max_characters together.
 -- Leaves out answers from sources that the caller may no longer read, and questions whose answer failed.
 -- @many
-SELECT id, role, content, space_ids AS "space_ids!" FROM (
+SELECT id, role, content, space_ids FROM (
   SELECT m.id, m.role, m.content, m.space_ids, m.position,
     sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
