@@ -72,6 +72,12 @@ function stampOf(root: string): string {
   return `${hash.digest('hex')}\n`
 }
 
+/** What statements use of pgvector, which the embedded PostgreSQL lacks. */
+const pgvectorStub = `
+  CREATE DOMAIN vector AS real[];
+  CREATE FUNCTION cosine_distance(real[], real[]) RETURNS float8 LANGUAGE sql RETURN 0;
+  CREATE OPERATOR <=> (LEFTARG = real[], RIGHTARG = real[], FUNCTION = cosine_distance)`
+
 /** Runs `use` with a connection to an empty database that has all migrations. */
 async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-sql-'))
@@ -82,6 +88,7 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
       const client = new pg.Client({ connectionString: server.url })
       await client.connect()
       try {
+        await client.query(pgvectorStub)
         return await use(client)
       } finally {
         await client.end()

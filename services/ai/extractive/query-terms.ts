@@ -1,6 +1,6 @@
 // The terms of a question: its words without stop words and question words, weighted by rarity.
+import * as sql from '../../../generated/sql/search.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { searchConfigurations } from '../parsing/search-languages.ts'
 import type { SearchResult } from '../search/search.ts'
 import { foldAccents } from '../knowledge/tokenize.ts'
@@ -48,20 +48,13 @@ const questionWords = new Set(
 )
 
 const languages = ['english', ...new Set(Object.values(searchConfigurations))]
-const findStopWords = statement<{ words: number[] }>(`
-  SELECT array_agg(n::int) AS words
-  FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
-    unnest($2::text[]) WITH ORDINALITY AS l (language, place)
-  WHERE to_tsvector(language::regconfig, unaccent(word)) = ''
-  GROUP BY place ORDER BY count(*) DESC, place LIMIT 1`)
-
 /**
  * The words of a search without the stop words of the question's language and without question words. If none
  * are left, all words of the search.
  */
 export async function queryTerms(db: Db, { words, chunks }: SearchResult): Promise<QueryTerm[]> {
   if (words.length === 0) return []
-  const [found] = await db.sql(findStopWords, [words.map(({ text }) => text), languages])
+  const found = await sql.findStopWords(db, { words: words.map(({ text }) => text), languages })
   const stopWords = new Set(found !== undefined && found.words.length >= minStopWords ? found.words : [])
   const all = words.map(({ text, ...word }) => ({ ...word, text: foldAccents(text) }))
   const terms = all.filter(({ text }, i) => !stopWords.has(i + 1) && !questionWords.has(text))

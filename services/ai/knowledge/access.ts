@@ -1,13 +1,9 @@
 // Read access to knowledge bases, for searches and chats.
+import * as sql from '../../../generated/sql/knowledge.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { invalidField, notFound } from '../../../infra/errors.ts'
-import { accessColumns, requireRole, type WorkspaceResource } from '../../projects/resource-access.ts'
+import { requireRole } from '../../projects/resource-access.ts'
 import type { Principal } from '../../users/authentication.ts'
-
-const knowledgeBasesById = statement<WorkspaceResource & { id: string }>(
-  `SELECT k.id, ${accessColumns('k', '$2')} FROM knowledge_bases k WHERE k.id = ANY($1)`,
-)
 
 /**
  * Throws 404 if a knowledge base does not exist, 403 if the caller may not read it, and 400 if it does not
@@ -22,7 +18,7 @@ export async function requireKnowledgeBases(
 ): Promise<void> {
   if (ids.length === 0) return
   const rows = new Map(
-    (await db.sql(knowledgeBasesById, [ids, principal.userId])).map((row) => [row.id, row]),
+    (await sql.readKnowledgeBasesAccess(db, { ids, user_id: principal.userId })).map((row) => [row.id, row]),
   )
   const knowledgeBases = ids.map((id) => {
     const row = rows.get(id)

@@ -1,10 +1,9 @@
 // The full-text index: the chunks of each document with their lexemes, and the number of chunks per lexeme in
 // each knowledge base. Adding chunks updates these counts in the same transaction. Deleting chunks updates
 // them later, in `subtractRemovedChunks`; until then a word may count as more frequent than it is.
+import * as sql from '../../../generated/sql/knowledge.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { newId } from '../../../infra/ids.ts'
-import { deleteStatement } from '../../../infra/database/batch-delete.ts'
 import type { NewChunk } from '../parsing/parse.ts'
 import { tokenize } from './tokenize.ts'
 
@@ -21,27 +20,6 @@ export interface ChunkLexemes {
   counts: number[]
 }
 
-// Each chunk gets the lexemes of its language and those of `simple`. The count of a lexeme that both produce
-// is the higher one, which is usually the language's, as its lexeme covers more word forms.
-const selectLexemes = statement<ChunkLexemes & { n: number }>(`
-  WITH given AS (
-    SELECT n, unaccent(body) AS body, unaccent(heading) AS heading
-    FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS g (body, heading, n)
-  ),
-  found AS (
-    SELECT n, configuration, lexeme, sum(cardinality(positions) * weight) AS count
-    FROM given,
-      (SELECT DISTINCT c FROM unnest(ARRAY['simple', $1]) c) AS configurations (configuration),
-      LATERAL (
-        SELECT lexeme, positions, 1 AS weight FROM unnest(to_tsvector(configuration::regconfig, body))
-        UNION ALL
-        SELECT lexeme, positions, ${headingWeight} FROM unnest(to_tsvector(configuration::regconfig, heading))
-      ) v
-    GROUP BY 1, 2, 3
-  )
-  SELECT n::int, array_agg(lexeme) AS lexemes, array_agg(least(count, ${maxCount})::int) AS counts
-  FROM (SELECT n, lexeme, max(count) AS count FROM found GROUP BY 1, 2) f GROUP BY 1`)
-
 /**
  * The lexemes of each chunk. This is half of the work of `replaceChunks` and needs no transaction. `language`
  * is a text search configuration.
@@ -50,43 +28,17 @@ export async function extractLexemes(db: Db, chunks: NewChunk[], language: strin
   const result = chunks.map((): ChunkLexemes => ({ lexemes: [], counts: [] }))
   for (let from = 0; from < chunks.length; from += batchSize.chunks) {
     const batch = chunks.slice(from, from + batchSize.chunks)
-    const rows = await db.sql(selectLexemes, [
+    const rows = await sql.readChunkLexemes(db, {
       language,
-      batch.map(({ text }) => tokenize(text).join(' ')),
-      batch.map(({ heading }) => tokenize(heading ?? '').join(' ')),
-    ])
+      bodies: batch.map(({ text }) => tokenize(text).join(' ')),
+      headings: batch.map(({ heading }) => tokenize(heading ?? '').join(' ')),
+      heading_weight: headingWeight,
+      max_count: maxCount,
+    })
     for (const { n, lexemes, counts } of rows) result[from + n - 1] = { lexemes, counts }
   }
   return result
 }
-
-const lockLexemes = statement('SELECT hold_lexemes($1)')
-const deleteChunks = statement('DELETE FROM chunks WHERE document_id = $1')
-
-// $2 is a JSON object: the number of chunks by lexeme.
-const addToLexemes = statement<{ id: number; lexeme: string }>(`
-  WITH counts AS MATERIALIZED (
-    SELECT key COLLATE "C" AS lexeme, value::int AS chunks FROM json_each_text($2::json)
-  ), known AS (
-    UPDATE lexemes l SET chunks = l.chunks + c.chunks FROM counts c
-    WHERE l.knowledge_base_id = $1 AND l.lexeme = c.lexeme RETURNING l.id, l.lexeme
-  ), added AS (
-    INSERT INTO lexemes (knowledge_base_id, lexeme, chunks)
-    SELECT $1, c.lexeme, c.chunks FROM counts c
-    WHERE NOT EXISTS (SELECT FROM lexemes l WHERE l.knowledge_base_id = $1 AND l.lexeme = c.lexeme)
-    RETURNING id, lexeme
-  )
-  SELECT * FROM known UNION ALL SELECT * FROM added`)
-const addToChunkCounts = statement(`
-  INSERT INTO chunk_counts AS c (knowledge_base_id, language, chunks, tokens) VALUES ($1, $2, $3, $4)
-  ON CONFLICT (knowledge_base_id, language)
-  DO UPDATE SET chunks = c.chunks + excluded.chunks, tokens = c.tokens + excluded.tokens`)
-const insertChunks = statement(`
-  INSERT INTO chunks (id, document_id, knowledge_base_id, language, position, start_index, end_index, page,
-    heading, tokens, text, terms, term_counts, embedding)
-  SELECT id, $2, $1, $3, position, start, "end", page, heading, tokens, text, terms, counts, embedding
-  FROM json_to_recordset($4::json) AS g (id text, position int, start int, "end" int, page int, heading text,
-    tokens int, text text, terms int[], counts smallint[], embedding real[])`)
 
 export interface ReplaceOptions {
   /** A text search configuration. */
@@ -107,16 +59,16 @@ export async function replaceChunks(
   if (embeddings !== null && embeddings.length !== chunks.length)
     throw new Error(`${embeddings.length} embeddings for ${chunks.length} chunks`)
   const lexemes = extracted ?? (await extractLexemes(tx, chunks, language))
-  await tx.sql(lockLexemes, [knowledgeBaseId])
-  await tx.sql(deleteChunks, [id])
+  await sql.holdLexemes(tx, { knowledge_base_id: knowledgeBaseId })
+  await sql.deleteChunks(tx, { document_id: id })
   const lexemeIds = await countLexemes(tx, knowledgeBaseId, lexemes)
   if (chunks.length > 0)
-    await tx.sql(addToChunkCounts, [
-      knowledgeBaseId,
+    await sql.addToChunkCounts(tx, {
+      knowledge_base_id: knowledgeBaseId,
       language,
-      chunks.length,
-      chunks.reduce((sum, { tokens }) => sum + tokens, 0),
-    ])
+      chunks: chunks.length,
+      tokens: chunks.reduce((sum, { tokens }) => sum + tokens, 0),
+    })
   for (let from = 0; from < chunks.length; from += batchSize.chunks) {
     const rows = chunks.slice(from, from + batchSize.chunks).map(({ text, heading, ...chunk }, i) => ({
       ...chunk,
@@ -127,7 +79,12 @@ export async function replaceChunks(
       heading: heading?.toWellFormed() ?? null,
       embedding: embeddings === null ? null : toUnitVector(embeddings[from + i]),
     }))
-    await tx.sql(insertChunks, [knowledgeBaseId, id, language, JSON.stringify(rows)])
+    await sql.insertChunks(tx, {
+      document_id: id,
+      knowledge_base_id: knowledgeBaseId,
+      language,
+      chunks: JSON.stringify(rows),
+    })
   }
 }
 
@@ -143,8 +100,9 @@ async function countLexemes(
   const entries = [...counts]
   const ids = new Map<string, number>()
   for (let from = 0; from < entries.length; from += batchSize.lexemes) {
-    const batch = JSON.stringify(Object.fromEntries(entries.slice(from, from + batchSize.lexemes)))
-    for (const { id, lexeme } of await tx.sql(addToLexemes, [knowledgeBaseId, batch])) ids.set(lexeme, id)
+    const batch = Object.fromEntries(entries.slice(from, from + batchSize.lexemes))
+    const added = await sql.addToLexemes(tx, { knowledge_base_id: knowledgeBaseId, counts: batch })
+    for (const { id, lexeme } of added) ids.set(lexeme, id)
   }
   return ids
 }
@@ -160,43 +118,6 @@ function toTerms(
   return { terms: terms.map(({ id }) => id), counts: terms.map(({ count }) => count) }
 }
 
-const tryLockLexemes = statement<{ locked: boolean; exists: boolean }>(`
-  SELECT pg_try_advisory_xact_lock(hashtextextended($1, 7311903266)) AS locked,
-    EXISTS (SELECT FROM knowledge_bases WHERE id = $1) AS exists`)
-const subtractBatch = statement<{ n: number }>(`
-  WITH batch AS MATERIALIZED (
-    DELETE FROM removed_chunks
-    WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 ORDER BY id LIMIT $2))
-    RETURNING language, tokens, terms
-  ), removed_terms AS MATERIALIZED (
-    SELECT term, count(*)::int AS chunks FROM batch, unnest(terms) term GROUP BY 1
-  ),
-  unused AS (DELETE FROM lexemes l USING removed_terms g WHERE l.id = g.term AND l.chunks = g.chunks),
-  fewer AS (
-    UPDATE lexemes l SET chunks = l.chunks - g.chunks FROM removed_terms g
-    WHERE l.id = g.term AND l.chunks <> g.chunks
-  ),
-  sizes AS MATERIALIZED (
-    SELECT language, count(*)::int AS chunks, sum(tokens) AS tokens FROM batch GROUP BY 1
-  ),
-  emptied AS (
-    DELETE FROM chunk_counts c USING sizes s
-    WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks = s.chunks
-  ),
-  smaller AS (
-    UPDATE chunk_counts c SET chunks = c.chunks - s.chunks, tokens = c.tokens - s.tokens FROM sizes s
-    WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
-  )
-  SELECT count(*)::int AS n FROM batch`)
-const deleteLexemes = deleteStatement(
-  'lexemes',
-  'SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2',
-)
-const deleteRemovedChunks = deleteStatement(
-  'removed_chunks',
-  'SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2',
-)
-
 /**
  * Subtracts a batch of removed chunks from the counts of a knowledge base. If the knowledge base itself is
  * deleted, deletes a batch of its lexemes instead. Does nothing while another transaction changes the
@@ -209,15 +130,16 @@ export async function subtractRemovedChunks(
 ): Promise<{ removed: number; more: boolean }> {
   // The lock needs its own statement: the snapshots of the next ones then include what the last holder
   // committed.
-  const [{ locked, exists }] = await tx.sql(tryLockLexemes, [knowledgeBaseId])
+  const base = { knowledge_base_id: knowledgeBaseId }
+  const { locked, exists } = await sql.tryHoldLexemes(tx, base)
   if (!locked) return { removed: 0, more: false }
   if (exists) {
-    const [{ n }] = await tx.sql(subtractBatch, [knowledgeBaseId, batchSize.removedChunks])
+    const { n } = await sql.subtractRemovedChunks(tx, { ...base, limit: batchSize.removedChunks })
     return { removed: n, more: n === batchSize.removedChunks }
   }
-  if ((await tx.sql(deleteLexemes, [knowledgeBaseId, batchSize.lexemes]))[0].n === batchSize.lexemes)
-    return { removed: 0, more: true }
-  const [{ n }] = await tx.sql(deleteRemovedChunks, [knowledgeBaseId, batchSize.lexemes])
+  const lexemes = await sql.deleteLexemes(tx, { ...base, limit: batchSize.lexemes })
+  if (lexemes.n === batchSize.lexemes) return { removed: 0, more: true }
+  const { n } = await sql.deleteRemovedChunks(tx, { ...base, limit: batchSize.lexemes })
   return { removed: n, more: n === batchSize.lexemes }
 }
 
@@ -225,9 +147,4 @@ export async function subtractRemovedChunks(
 export function toUnitVector(vector: number[]): number[] {
   const length = Math.hypot(...vector)
   return length === 0 ? vector : vector.map((x) => x / length)
-}
-
-/** The literal of a PostgreSQL array. */
-export function toSqlArray(vector: number[]): string {
-  return `{${vector.join(',')}}`
 }

@@ -1,9 +1,9 @@
 // Documents as the API returns them, and their statements. Every change of a document's content adds a
 // parsing job to the queue in the same transaction; services/ai/knowledge/worker.ts processes the queue.
 import type { components } from '../../../generated/types.ts'
+import * as sql from '../../../generated/sql/knowledge.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { conflict, invalidState, notFound } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -11,12 +11,7 @@ import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { listPage, type Page, containsPattern } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
-import {
-  accessColumns,
-  requirePermission,
-  requireWorkspaceStatus,
-  type WorkspaceResource,
-} from '../../projects/resource-access.ts'
+import { requirePermission, requireWorkspaceStatus } from '../../projects/resource-access.ts'
 
 export type Document = components['schemas']['Document']
 export type DocumentStatus = components['schemas']['DocumentStatus']
@@ -38,15 +33,6 @@ export interface DocumentServices {
   events: Emitter
 }
 
-const ownColumns = `d.id, d.knowledge_base_id, d.name,
-  jsonb_build_object(
-    'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id
-  ) AS source,
-  d.content_type, d.status::text, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at,
-  d.updated_at, d.indexed_at`
-/** The columns of a document `d` in the knowledge base `k`. */
-export const documentColumns = `${ownColumns}, k.project_id`
-
 /** A document with the fields that its events and jobs need. */
 export type OwnedDocument = Document & { owner_id: string; wanted: number }
 
@@ -54,18 +40,6 @@ export type OwnedDocument = Document & { owner_id: string; wanted: number }
 export function toDocument({ owner_id: _owner, wanted: _wanted, ...document }: OwnedDocument): Document {
   return document
 }
-
-type Row = OwnedDocument & WorkspaceResource
-
-// The access columns come from the knowledge base. Without a matching document the row has a null `id`, so
-// that a missing document (404) is distinguished from a forbidden one (403).
-const select = (lock: boolean): string => `
-  SELECT ${ownColumns}, d.wanted, ${accessColumns('k', '$2', { lock })} FROM knowledge_bases k
-  LEFT JOIN LATERAL (
-    SELECT * FROM documents WHERE id = $3 AND knowledge_base_id = k.id${lock ? ' FOR NO KEY UPDATE' : ''}
-  ) d ON true WHERE k.id = $1`
-const selectDocument = statement<Row>(select(false))
-const selectAndLockDocument = statement<Row>(select(true))
 
 export interface DocumentRequest {
   operation: OperationInfo
@@ -87,16 +61,17 @@ export async function openDocument(
     params: { id, document_id: documentId },
     principal,
   } = request
-  const [row] = await db.sql(lock ? selectAndLockDocument : selectDocument, [
-    id,
-    principal.userId,
-    documentId,
-  ])
+  const row = await (lock ? sql.lockDocument : sql.readDocument)(db, {
+    knowledge_base_id: id,
+    document_id: documentId,
+    user_id: principal.userId,
+  })
   requirePermission(row, request, { name: 'knowledge base', id })
   if (row.id === null) throw notFound('document', documentId)
   requireWorkspaceStatus(row, request)
   const { your_role: _role, project_status: _project, ...document } = row
-  return document
+  // With its id, the row has the other columns of a document.
+  return document as OwnedDocument
 }
 
 export interface DocumentListQuery {
@@ -108,6 +83,13 @@ export interface DocumentListQuery {
   q?: string
 }
 
+/** The columns of a document `d` in the knowledge base `k`, as in prisma/sql/knowledge/document-columns.sql. */
+const documentColumns = `d.id, d.knowledge_base_id, d.name,
+  jsonb_build_object(
+    'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id
+  ) AS source,
+  d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at,
+  d.updated_at, d.indexed_at, k.project_id`
 // TypeIDs sort by creation time.
 const sortKeys = { created_at: 'd.id', name: 'lower(d.name)' }
 
@@ -160,18 +142,6 @@ export interface AddedDocument {
   created: boolean
 }
 
-const insert = statement<OwnedDocument>(`
-  WITH d AS (
-    INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata,
-      created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
-    ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
-  ) SELECT ${documentColumns}, k.owner_id, d.wanted
-  FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
-const selectByContent = statement<Document>(`
-  SELECT ${documentColumns} FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
-  WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`)
-
 const maxInsertAttempts = 5
 
 /**
@@ -188,23 +158,23 @@ export async function addDocument(
   // The existing document may be deleted between the two statements.
   for (let attempt = 0; attempt < maxInsertAttempts; attempt++) {
     const id = newId('doc')
-    const [created] = await tx.sql(insert, [
+    const created = await sql.insertDocument(tx, {
       id,
-      knowledgeBaseId,
-      fileId,
+      knowledge_base_id: knowledgeBaseId,
+      file_id: fileId,
       name,
-      contentType,
+      content_type: contentType,
       sha256,
-      text,
+      source: text,
       metadata,
-      timeOf(id),
-    ])
+      created_at: timeOf(id),
+    })
     if (created !== undefined) {
       await enqueueParsing(tx, documents, created)
       await events.emit(tx, 'document.created', created, { userId: created.owner_id })
       return { document: toDocument(created), created: true }
     }
-    const [existing] = await tx.sql(selectByContent, [knowledgeBaseId, sha256])
+    const existing = await sql.findDocumentByContent(tx, { knowledge_base_id: knowledgeBaseId, sha256 })
     if (existing !== undefined) return { document: existing, created: false }
   }
   throw conflict(
@@ -224,18 +194,6 @@ async function enqueueParsing(
   ])
 }
 
-const setUpdatedAt = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
-const updateFields = statement<OwnedDocument>(`
-  WITH d AS (
-    UPDATE documents SET name = coalesce($2, name), metadata = coalesce($3, metadata), ${setUpdatedAt}
-    WHERE id = $1 RETURNING *
-  ) SELECT ${documentColumns}, k.owner_id, d.wanted
-  FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`)
-const updateText = statement(`UPDATE documents SET source = $2, sha256 = $3 WHERE id = $1`)
-const queueAgain = statement(
-  `UPDATE documents SET wanted = wanted + 1, status = 'queued', error = NULL WHERE id = $1`,
-)
-
 export interface DocumentUpdate {
   name?: string | null
   metadata?: Record<string, string> | null
@@ -253,48 +211,37 @@ export async function updateDocument(
   { name = null, metadata = null, text, reparse = text !== undefined }: DocumentUpdate,
 ): Promise<Document> {
   if (text !== undefined) {
-    await tx.sql(updateText, [previous.id, text.text, text.sha256]).catch((error) => {
+    const content = { id: previous.id, source: text.text, sha256: text.sha256 }
+    await sql.updateDocumentSource(tx, content).catch((error) => {
       throw violatedConstraint(error) === 'documents_knowledge_base_id_sha256_key'
         ? conflict('sha256', 'Another document of this knowledge base has the same text.', 'text')
         : error
     })
   }
-  if (reparse) await tx.sql(queueAgain, [previous.id])
-  const [updated] = await tx.sql(updateFields, [previous.id, name, metadata])
+  if (reparse) await sql.queueDocumentAgain(tx, { id: previous.id })
+  const updated = await sql.updateDocument(tx, { id: previous.id, name, metadata })
   if (reparse) await enqueueParsing(tx, documents, updated)
   await events.emit(tx, 'document.updated', updated, { previous, userId: updated.owner_id })
   return toDocument(updated)
 }
 
-// Deletes one document per statement, because each may have tens of thousands of chunks.
-const deleteById = statement('DELETE FROM documents WHERE id = $1')
-// Locks the documents in one order, to avoid deadlocks.
-const selectAndLockByFiles = statement<OwnedDocument>(`
-  SELECT ${documentColumns}, k.owner_id, d.wanted
-  FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
-  WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`)
-
 export async function deleteDocument(tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
-  await tx.sql(deleteById, [document.id])
+  await sql.deleteDocument(tx, { id: document.id })
   await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
 }
 
 /** Deletes the documents that were created from the files. Call this before the files are deleted. */
 export async function deleteDocumentsOfFiles(tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
-  for (const document of await tx.sql(selectAndLockByFiles, [fileIds]))
+  for (const document of await sql.lockDocumentsOfFiles(tx, { file_ids: fileIds }))
     await deleteDocument(tx, events, document)
 }
-
-const selectText = statement<DocumentText>(
-  'SELECT document_id, text, pages FROM document_texts WHERE document_id = $1',
-)
 
 /**
  * The parsed text, which the offsets of chunks and citations refer to. Throws 409 unless the document is
  * ready.
  */
 export async function getDocumentText(db: Db, { id, status }: Document): Promise<DocumentText> {
-  const [text] = status === 'ready' ? await db.sql(selectText, [id]) : []
+  const text = status === 'ready' ? await sql.findDocumentText(db, { document_id: id }) : undefined
   if (text === undefined) throw invalidState('document', status)
   return text
 }

@@ -3,15 +3,15 @@
 // find the previous chunks.
 import { retry } from '../../../infra/retry.ts'
 import { Readable } from 'node:stream'
+import * as sql from '../../../generated/sql/knowledge.ts'
 import { type Database, type Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
 import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { extractLexemes, replaceChunks } from './chunk-index.ts'
-import { documentColumns, type OwnedDocument, type ParsingJob } from './documents.ts'
+import type { ParsingJob } from './documents.ts'
 import {
   ParsingError,
   type parseDocument,
@@ -48,23 +48,6 @@ const storeTimeoutMs = 60_000
 /** How long a transaction that fails with 503 is retried. */
 const storeRetryMs = 60_000
 
-interface ClaimedDocument {
-  id: string
-  knowledge_base_id: string
-  name: string
-  content_type: string
-  sha256: string
-  source: string | null
-  blob_key: string | null
-  max_tokens: number
-  overlap_tokens: number
-}
-
-interface LockedDocument {
-  id: string
-  knowledgeBaseId: string
-}
-
 interface Failure {
   code: ParsingErrorCode | 'unavailable'
   message: string
@@ -75,47 +58,8 @@ const unavailable: Failure = {
   message: 'Parsing failed because of a temporary problem. Retry the document later.',
 }
 
-const setUpdatedAt = "updated_at = greatest(now(), updated_at + interval '1 millisecond')"
-const claimDocument = statement<ClaimedDocument>(`
-  WITH d AS (
-    UPDATE documents SET status = 'processing', ${setUpdatedAt}
-    WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') RETURNING *
-  )
-  SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, f.blob_key, k.max_tokens,
-    k.overlap_tokens
-  FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id`)
-const lockDocument = statement<LockedDocument>(`
-  SELECT id, knowledge_base_id AS "knowledgeBaseId" FROM documents
-  WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') FOR NO KEY UPDATE`)
-const setQueued = statement(
-  `UPDATE documents SET status = 'queued', ${setUpdatedAt}
-  WHERE id = $1 AND wanted = $2 AND status = 'processing'`,
-)
-const isNewText = statement<{ isNew: boolean }>(
-  'SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = $1 AND text = $2) AS "isNew"',
-)
-const upsertText = statement(`
-  INSERT INTO document_texts (document_id, text, pages) VALUES ($1, $2, $3)
-  ON CONFLICT (document_id) DO UPDATE SET text = $2, pages = $3`)
-const deleteText = statement('DELETE FROM document_texts WHERE document_id = $1')
-const updateReturning = (set: string): string => `
-  WITH d AS (UPDATE documents SET ${set}, ${setUpdatedAt} WHERE id = $1 RETURNING *)
-  SELECT ${documentColumns}, k.owner_id, d.wanted
-  FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`
-const setReady = statement<OwnedDocument>(
-  updateReturning(
-    `status = 'ready', error = NULL, revision = revision + $2, tokens = $3, chunk_count = $4,
-      indexed_at = now()`,
-  ),
-)
-const setFailed = statement<OwnedDocument>(updateReturning("status = 'failed', error = $2"))
-const resetIndexFields = statement(
-  `UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL
-  WHERE id = $1`,
-)
-
 /** Changes the locked document in the transaction that completes the job. */
-type Outcome = (tx: Db, document: LockedDocument) => Promise<void>
+type Outcome = (tx: Db, document: sql.LockDocumentOfJobRow) => Promise<void>
 
 /** Another worker has the job: this one rolls back. */
 class JobLost extends RolledBack {}
@@ -171,7 +115,7 @@ class IndexingRun {
       onError(new Error(`document ${data.document_id} failed: its worker was lost ${retryCount} times`))
       return this.#failed(unavailable)
     }
-    const [document] = await database.sql(claimDocument, [data.document_id, data.wanted])
+    const document = await sql.claimDocument(database, { id: data.document_id, wanted: data.wanted })
     if (document === undefined) return null
     const result = await this.#parse(document)
     const texts = result.chunks.map(({ heading, text }) =>
@@ -182,7 +126,7 @@ class IndexingRun {
     return this.#ready(result, { embeddings, lexemes, language: result.language })
   }
 
-  async #parse(document: ClaimedDocument): Promise<ParseResult> {
+  async #parse(document: sql.ClaimDocumentRow): Promise<ParseResult> {
     const { name, content_type: contentType, max_tokens: maxTokens, overlap_tokens: overlapTokens } = document
     const { parse, maxBytes } = this.#options
     const file = await this.#download(document)
@@ -203,7 +147,7 @@ class IndexingRun {
     blob_key: key,
     content_type: declaredType,
     sha256,
-  }: ClaimedDocument): Promise<TempFile> {
+  }: sql.ClaimDocumentRow): Promise<TempFile> {
     const { storage, maxBytes } = this.#options
     const content =
       source === null ? await (await storage.blobStore()).read(key!) : Readable.from([Buffer.from(source)])
@@ -232,7 +176,7 @@ class IndexingRun {
   #requeued(startAfter: Date, tries: number): Outcome {
     const { data } = this.#job
     return async (tx) => {
-      await tx.sql(setQueued, [data.document_id, data.wanted])
+      await sql.returnDocumentToQueue(tx, { id: data.document_id, wanted: data.wanted })
       const job = { data: { ...data, tries }, group: data.space_id, startAfter }
       await this.#options.documents.add(tx, [job])
     }
@@ -242,26 +186,30 @@ class IndexingRun {
     { text, pages, chunks, tokens }: ParseResult,
     indexed: Parameters<typeof replaceChunks>[3],
   ): Outcome {
-    return async (tx, document) => {
-      const { id } = document
-      const [{ isNew }] = await tx.sql(isNewText, [id, text])
-      await tx.sql(upsertText, [id, text, pages === null ? null : JSON.stringify(pages)])
-      await replaceChunks(tx, document, chunks, indexed)
-      const [updated] = await tx.sql(setReady, [id, isNew ? 1 : 0, tokens, chunks.length])
+    return async (tx, { id, knowledge_base_id: knowledgeBaseId }) => {
+      const { is_new: isNew } = await sql.isNewText(tx, { document_id: id, text })
+      const pagesJson = pages === null ? null : JSON.stringify(pages)
+      await sql.upsertDocumentText(tx, { document_id: id, text, pages: pagesJson })
+      await replaceChunks(tx, { id, knowledgeBaseId }, chunks, indexed)
+      const updated = await sql.setDocumentReady(tx, {
+        id,
+        is_new: isNew,
+        tokens,
+        chunk_count: chunks.length,
+      })
       await this.#options.events.emit(tx, 'document.ready', updated, { userId: updated.owner_id })
     }
   }
 
   /** Deletes the previous text and chunks, which belong to other content, unless the error is temporary. */
   #failed(failure: Failure): Outcome {
-    return async (tx, document) => {
-      const { id } = document
+    return async (tx, { id, knowledge_base_id: knowledgeBaseId }) => {
       if (failure.code !== 'unavailable') {
-        await tx.sql(deleteText, [id])
-        await replaceChunks(tx, document, [], { language: 'simple', embeddings: null })
-        await tx.sql(resetIndexFields, [id])
+        await sql.deleteDocumentText(tx, { document_id: id })
+        await replaceChunks(tx, { id, knowledgeBaseId }, [], { language: 'simple', embeddings: null })
+        await sql.resetIndexFields(tx, { id })
       }
-      const [updated] = await tx.sql(setFailed, [id, failure])
+      const updated = await sql.setDocumentFailed(tx, { id, error: failure })
       await this.#options.events.emit(tx, 'document.failed', updated, { userId: updated.owner_id })
     }
   }
@@ -296,7 +244,7 @@ class IndexingRun {
   async #storeOutcome(tx: Db, outcome: Outcome | null): Promise<void> {
     const { data, id } = this.#job
     if (outcome !== null) {
-      const [document] = await tx.sql(lockDocument, [data.document_id, data.wanted])
+      const document = await sql.lockDocumentOfJob(tx, { id: data.document_id, wanted: data.wanted })
       if (document !== undefined) await outcome(tx, document)
     }
     if (!(await this.#options.documents.complete(tx, [this.#job])).has(id))

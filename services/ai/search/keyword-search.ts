@@ -1,18 +1,17 @@
 // Keyword search: BM25 (Robertson and Zaragoza, 2009) over the lexemes of all languages of the knowledge
 // bases. Only a bounded number of candidate chunks is ranked: those with the rarest words, and those with
 // several frequent words.
+import * as sql from '../../../generated/sql/search.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement, statementOf } from '../../../infra/database/statements.ts'
 import { escapeLike } from '../../../infra/database/pagination.ts'
 import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 import { compareRanked, type RankedChunk } from './fusion.ts'
 import { matchesForm, totalWeight, type WeightedWord } from './query-words.ts'
-import { filterCondition, searchableSql, type DocumentFilters, type SearchScope } from './scope.ts'
+import { filterParameters, type DocumentFilters, type SearchScope } from './scope.ts'
 
 /** Candidates in all knowledge bases together, without those of frequent words. */
 const maxCandidates = 1_000
-/** Chunks that the statement returns, and of these the best that are ranked again by word pairs. */
-export const maxRanked = 200
+/** The best chunks that are ranked again by word pairs. */
 const maxReranked = 30
 const bm25 = { k1: 1.2, b: 0.75 }
 /** Weight of a word in the document's name, relative to its weight in the text. */
@@ -21,43 +20,6 @@ const nameWeight = 0.4
  * Weight of two adjacent words of the query that are also close in the chunk, relative to their own weights.
  */
 const pairWeight = 0.25
-
-// width_bucket finds the index of an id in the ascending array `terms` by binary search. Rows are identified
-// by their ctid, the fastest way back to a row, which is stable within the statement.
-const rankCandidates = (filter: string): string => `
-  WITH candidates AS MATERIALIZED (
-    SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
-      SELECT c.ctid AS place
-      FROM chunks c ${filter === '' ? '' : `JOIN documents d ON d.id = c.document_id AND ${filter}`}
-      WHERE c.terms @> p.terms::int[] LIMIT p.most) c
-    UNION
-    SELECT c.place FROM (
-      SELECT d.id FROM documents d
-      WHERE d.knowledge_base_id = ANY($3) AND lower(d.name) LIKE ANY($4)
-        ${filter === '' ? '' : `AND ${filter}`} LIMIT 20) d,
-      LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
-  ), matches AS (
-    SELECT place, word, max(
-      weight * count * ${bm25.k1 + 1}::float8 / (
-        count + ${bm25.k1 * (1 - bm25.b)}::float8 + ${bm25.k1 * bm25.b}::float8 * tokens / $9::float8
-      )
-    ) AS weight
-    FROM (
-      SELECT c.ctid AS place, q.word, q.weight,
-        c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
-      FROM candidates f JOIN chunks c ON c.ctid = f.place
-        JOIN unnest($5::text[], $6::int[], $7::int[], $8::float8[]) AS q (base, id, word, weight)
-          ON q.base = c.knowledge_base_id
-      WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
-    ) s GROUP BY 1, 2
-  ), ranked AS (
-    SELECT f.place, coalesce(sum(s.weight), 0) AS score
-    FROM candidates f LEFT JOIN matches s ON s.place = f.place
-    GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${maxRanked}
-  )
-  SELECT c.id, r.score, unaccent(d.name) AS name
-  FROM ranked r JOIN chunks c ON c.ctid = r.place
-  JOIN documents d ON d.id = c.document_id AND ${searchableSql}`
 
 /**
  * The best chunks first. A score is the share of the query's words, weighted by rarity, that the chunk and
@@ -72,19 +34,23 @@ export async function rankByWords(
   if (words.length === 0) return []
   const probes = probesOf(scope, words)
   const terms = words.flatMap((word, i) => word.terms.map((term) => ({ ...term, word: i })))
-  const values = [
-    probes.map(({ ids }) => `{${ids}}`),
-    probes.map(({ limit }) => limit),
-    scope.ids,
-    namePatterns(words),
-    terms.map(({ base }) => base),
-    terms.map(({ id }) => id),
-    terms.map(({ word }) => word),
-    terms.map(({ weight }) => weight),
-    scope.averageTokens,
-  ]
-  const filter = filterCondition(filters, values)
-  const rows = await db.sql(statementOf<RankedChunk & { name: string }>(rankCandidates(filter)), values)
+  const parameters = {
+    probes: probes.map(({ ids }) => `{${ids}}`),
+    limits: probes.map(({ limit }) => limit),
+    knowledge_base_ids: scope.ids,
+    name_patterns: namePatterns(words),
+    bases: terms.map(({ base }) => base),
+    term_ids: terms.map(({ id }) => id),
+    term_words: terms.map(({ word }) => word),
+    term_weights: terms.map(({ weight }) => weight),
+    average_tokens: scope.averageTokens,
+    ...bm25,
+  }
+  const filter = filterParameters(filters)
+  const rows =
+    filter.document_ids === null && filter.metadata === null
+      ? await sql.rankByWords(db, parameters)
+      : await sql.rankByWordsInDocuments(db, { ...parameters, ...filter })
   const total = totalWeight(words)
   return rows
     .map(({ id, score, name }) => ({ id, score: (score + weightOfName(name, words)) / total }))
@@ -147,8 +113,6 @@ function weightOfName(name: string, words: WeightedWord[]): number {
   return nameWeight * totalWeight(matched)
 }
 
-const selectTexts = statement<{ id: string; text: string }>('SELECT id, text FROM chunks WHERE id = ANY($1)')
-
 /**
  * Ranks the best chunks again, with a bonus for adjacent words of the query that are also close in the chunk.
  */
@@ -166,7 +130,7 @@ export async function rerankByPairs(
   if (pairs.length === 0 || ranked.length < 2) return ranked
   const total = totalWeight(words)
   const best = ranked.slice(0, maxReranked)
-  const rows = await db.sql(selectTexts, [best.map(({ id }) => id)])
+  const rows = await sql.readChunkTexts(db, { ids: best.map(({ id }) => id) })
   const texts = new Map(rows.map(({ id, text }) => [id, text]))
   const reranked = best.map(({ id, score }) => {
     const text = tokenize(foldAccents(texts.get(id) ?? ''))

@@ -1,7 +1,7 @@
 // The words of a query: finds the lexemes that each word stands for in the knowledge bases, drops stop words,
 // corrects misspelled words, and weights each word by its rarity.
+import * as sql from '../../../generated/sql/search.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import { tokenize } from '../knowledge/tokenize.ts'
 import type { SearchScope } from './scope.ts'
 
@@ -34,58 +34,17 @@ export interface WeightedWord {
   position: number
 }
 
-interface LexemeRow {
-  n: number
-  language: string
-  lexeme: string
-  base: string | null
-  id: number
-  chunks: number
-}
-
-/**
- * A limit that is never reached. It keeps the planner, which estimates a thousand rows per word, from
- * scanning all lexemes.
- */
-const unlimited = 1_000_000
-
-const selectLexemes = statement<LexemeRow>(`
-  SELECT v.n::int, v.language, v.lexeme, l.knowledge_base_id AS base, l.id, l.chunks FROM (
-    SELECT DISTINCT n, language,
-      unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme
-    FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n), unnest($3::text[]) AS language
-  ) v LEFT JOIN LATERAL (
-    SELECT * FROM lexemes l
-    WHERE l.knowledge_base_id = ANY($1) AND l.lexeme = v.lexeme COLLATE "C" LIMIT ${unlimited}
-  ) l ON true
-  ORDER BY 1, 2, 3, 4`)
-
-interface SimilarRow {
-  n: number
-  lexeme: string
-  alike: number
-  base: string
-  id: number
-  chunks: number
-}
-
-const selectSimilar = statement<SimilarRow>(`
-  SELECT w.n::int, s.lexeme, s.alike, l.knowledge_base_id AS base, l.id, l.chunks
-  FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n),
-    similar_lexemes($1, unaccent(w.word), ${maxSimilar}) s
-    CROSS JOIN LATERAL (
-      SELECT * FROM lexemes l
-      WHERE l.knowledge_base_id = ANY($1) AND l.lexeme = s.lexeme COLLATE "C" LIMIT ${unlimited}
-    ) l
-  ORDER BY 1, 3 DESC, 2, 4`)
-
 /** The significant words of the query, the rarest first. */
 export async function findQueryWords(db: Db, scope: SearchScope, query: string): Promise<WeightedWord[]> {
   const texts = [...new Set(tokenize(query))].slice(0, maxWords.lookedUp)
-  const rows = await db.sql(selectLexemes, [scope.ids, texts, ['simple', ...scope.languages]])
+  const rows = await sql.findLexemes(db, {
+    knowledge_base_ids: scope.ids,
+    words: texts,
+    languages: ['simple', ...scope.languages],
+  })
   const stopWords = findStopWords(rows, texts.length, scope.languages)
   const significant = texts.map((_, i) => i + 1).filter((n) => !stopWords.has(n))
-  const rowsByWord = texts.map((): LexemeRow[] => [])
+  const rowsByWord = texts.map((): sql.FindLexemesRow[] => [])
   for (const row of rows) rowsByWord[row.n - 1].push(row)
   // A query of stop words only, such as "to be or not to be", searches for them.
   const positions = significant.length > 0 ? significant : [...stopWords]
@@ -102,7 +61,7 @@ export async function findQueryWords(db: Db, scope: SearchScope, query: string):
  * The positions of the stop words, in one language: the one that classifies the most words as stop words. A
  * stop word of one language, such as German `die`, may be significant in another.
  */
-function findStopWords(rows: LexemeRow[], count: number, languages: string[]): Set<number> {
+function findStopWords(rows: sql.FindLexemesRow[], count: number, languages: string[]): Set<number> {
   let most = new Set<number>()
   for (const language of languages) {
     const kept = new Set(rows.filter((row) => row.language === language).map(({ n }) => n))
@@ -112,12 +71,19 @@ function findStopWords(rows: LexemeRow[], count: number, languages: string[]): S
   return most
 }
 
-function toWord(rows: LexemeRow[], scope: SearchScope): Omit<WeightedWord, 'text' | 'position'> {
+/** A lexeme that a knowledge base contains. */
+type KnownLexeme = sql.FindLexemesRow & { base: string; id: number; chunks: number }
+
+function isKnown(row: sql.FindLexemesRow): row is KnownLexeme {
+  return row.base !== null
+}
+
+function toWord(rows: sql.FindLexemesRow[], scope: SearchScope): Omit<WeightedWord, 'text' | 'position'> {
   const chunksByLexeme = new Map<string, number>()
-  const found = new Map<number, LexemeRow & { base: string }>()
-  for (const row of rows) {
-    if (row.base !== null && !found.has(row.id)) {
-      found.set(row.id, row as LexemeRow & { base: string })
+  const found = new Map<number, KnownLexeme>()
+  for (const row of rows.filter(isKnown)) {
+    if (!found.has(row.id)) {
+      found.set(row.id, row)
       chunksByLexeme.set(row.lexeme, (chunksByLexeme.get(row.lexeme) ?? 0) + row.chunks)
     }
   }
@@ -146,7 +112,11 @@ async function addSimilarTerms(db: Db, scope: SearchScope, words: WeightedWord[]
     .filter(({ known, text }) => !known && text.length >= minCorrectedLength)
     .slice(0, maxCorrected)
   if (unknown.length === 0) return
-  const rows = await db.sql(selectSimilar, [scope.ids, unknown.map(({ text }) => text)])
+  const rows = await sql.findSimilarLexemes(db, {
+    knowledge_base_ids: scope.ids,
+    words: unknown.map(({ text }) => text),
+    most: maxSimilar,
+  })
   for (const { n, lexeme, alike, base, id, chunks } of rows) {
     const word = unknown[n - 1]
     word.forms.add(lexeme)

@@ -1,13 +1,13 @@
 // Retrieval: the passages of knowledge bases that are relevant to a query, by keywords and, with an embedding
 // model, by vectors.
 import type { components } from '../../../generated/types.ts'
+import * as sql from '../../../generated/sql/search.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { statement } from '../../../infra/database/statements.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { fuse, type RankedChunk } from './fusion.ts'
 import { rankByWords, rerankByPairs } from './keyword-search.ts'
 import { estimateChunks, findQueryWords } from './query-words.ts'
-import { callerParameters, findScope, readable, searchableSql, type DocumentFilters } from './scope.ts'
+import { callerParameters, findScope, type DocumentFilters } from './scope.ts'
 import { rankByVector } from './vector-search.ts'
 
 export type Passage = components['schemas']['Passage']
@@ -43,16 +43,6 @@ export interface SearchResult {
   /** Number of chunks in the knowledge bases. */
   chunks: number
 }
-
-// Returns fewer passages than were ranked if documents or the caller's membership were removed in the
-// meantime.
-const selectPassages = statement<RetrievedPassage>(`
-  SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index,
-    c.end_index, c.text, r.score, d.metadata, d.revision, d.content_type
-  FROM unnest($3::text[], $4::float8[]) WITH ORDINALITY AS r (id, score, place)
-    JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND ${searchableSql}
-    JOIN knowledge_bases k ON k.id = d.knowledge_base_id
-  WHERE ${readable} ORDER BY r.place LIMIT $5`)
 
 /** The passages of `searchKnowledgeBases`. */
 export async function searchPassages(
@@ -94,12 +84,12 @@ async function loadPassages(
   limit: number,
 ): Promise<RetrievedPassage[]> {
   if (ranked.length === 0) return []
-  return await db.sql(selectPassages, [
+  return await sql.readPassages(db, {
     ...callerParameters(principal),
-    ranked.map(({ id }) => id),
-    ranked.map(({ score }) => Math.min(1, score)),
+    chunk_ids: ranked.map(({ id }) => id),
+    scores: ranked.map(({ score }) => Math.min(1, score)),
     limit,
-  ])
+  })
 }
 
 /** The passage without internal fields. */

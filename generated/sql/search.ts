@@ -1,0 +1,302 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, one, optional } from '../../infra/database/queries.ts'
+
+/**
+ * The number of queued and processing documents in the knowledge bases that the caller may read.
+ * @see prisma/sql/search/count-unparsed-documents.sql
+ */
+export const countUnparsedDocuments = one<{ knowledge_base_ids: readonly string[]; user_id: string; project_ids: readonly string[] | null }, CountUnparsedDocumentsRow>(
+  'search/count-unparsed-documents',
+  `SELECT coalesce(sum(c.count), 0)::int AS count
+FROM document_counts c JOIN knowledge_bases k ON k.id = c.knowledge_base_id
+WHERE k.id = ANY($1) AND c.status IN ('queued', 'processing') AND CASE WHEN k.project_id IS NULL THEN k.owner_id = $2 AND $3::text[] IS NULL
+  ELSE ($3 IS NULL OR k.project_id = ANY($3)) AND EXISTS (
+    SELECT FROM members m JOIN projects p ON p.id = m.project_id
+    WHERE m.project_id = k.project_id AND m.user_id = $2 AND p.status <> 'deleted') END`,
+  ['knowledge_base_ids', 'user_id', 'project_ids'],
+)
+export interface CountUnparsedDocumentsRow {
+  count: number
+}
+
+/**
+ * The lexemes that each word stands for in the languages, and those of them that the knowledge bases contain.
+ * The limit is never reached. It keeps the planner, which estimates a thousand rows per word, from scanning all
+ * lexemes.
+ * @see prisma/sql/search/find-lexemes.sql
+ */
+export const findLexemes = many<{ words: readonly string[]; languages: readonly string[]; knowledge_base_ids: readonly string[] }, FindLexemesRow>(
+  'search/find-lexemes',
+  `SELECT v.n::int AS n, v.language AS "language", v.lexeme AS "lexeme", l.knowledge_base_id AS base, l.id, l.chunks
+FROM (
+  SELECT DISTINCT n, language,
+    unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme
+  FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n), unnest($2::text[]) AS language
+) v LEFT JOIN LATERAL (
+  SELECT * FROM lexemes l
+  WHERE l.knowledge_base_id = ANY($3) AND l.lexeme = v.lexeme COLLATE "C" LIMIT 1000000
+) l ON true
+ORDER BY 1, 2, 3, 4`,
+  ['words', 'languages', 'knowledge_base_ids'],
+)
+export interface FindLexemesRow {
+  n: number
+  language: string
+  lexeme: string
+  base: string | null
+  id: number | null
+  chunks: number | null
+}
+
+/**
+ * The lexemes of the knowledge bases that are similar to words. The limit is that of `find-lexemes`.
+ * @see prisma/sql/search/find-similar-lexemes.sql
+ */
+export const findSimilarLexemes = many<{ words: readonly string[]; knowledge_base_ids: readonly string[]; most: number }, FindSimilarLexemesRow>(
+  'search/find-similar-lexemes',
+  `SELECT w.n::int AS n, s.lexeme AS "lexeme", s.alike AS "alike", l.knowledge_base_id AS base, l.id, l.chunks
+FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
+  similar_lexemes($2, unaccent(w.word), $3) s
+  CROSS JOIN LATERAL (
+    SELECT * FROM lexemes l
+    WHERE l.knowledge_base_id = ANY($2) AND l.lexeme = s.lexeme COLLATE "C" LIMIT 1000000
+  ) l
+ORDER BY 1, 3 DESC, 2, 4`,
+  ['words', 'knowledge_base_ids', 'most'],
+)
+export interface FindSimilarLexemesRow {
+  n: number
+  lexeme: string
+  alike: number
+  base: string
+  id: number
+  chunks: number
+}
+
+/**
+ * The positions of the words that are stop words of the language with the most of them.
+ * @see prisma/sql/search/find-stop-words.sql
+ */
+export const findStopWords = optional<{ words: readonly string[]; languages: readonly string[] }, FindStopWordsRow>(
+  'search/find-stop-words',
+  `SELECT array_agg(n::int) AS "words"
+FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
+  unnest($2::text[]) WITH ORDINALITY AS l (language, place)
+WHERE to_tsvector(language::regconfig, unaccent(word)) = ''
+GROUP BY place ORDER BY count(*) DESC, place LIMIT 1`,
+  ['words', 'languages'],
+)
+export interface FindStopWordsRow {
+  words: number[]
+}
+
+/**
+ * `rank-by-vector` with pgvector, an extension that the database may have.
+ * @see prisma/sql/search/rank-by-vector-with-pgvector.sql
+ */
+export const rankByVectorWithPgvector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null }, RankByVectorWithPgvectorRow>(
+  'search/rank-by-vector-with-pgvector',
+  `SELECT c.id, 1 - (c.embedding::vector <=> $1::real[]::vector) AS "score"
+FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
+WHERE ($2::text[] IS NULL
+    OR c.knowledge_base_id = ANY($2) AND c.embedding IS NOT NULL)
+  AND ($3::text[] IS NULL OR c.id = ANY($3))
+  AND ($4::text[] IS NULL OR d.id = ANY($4))
+  AND ($5::jsonb IS NULL OR d.metadata @> $5)
+  AND cardinality(c.embedding) = cardinality($1::real[])
+ORDER BY score DESC, c.id LIMIT 200`,
+  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata'],
+  { searches: true },
+)
+export interface RankByVectorWithPgvectorRow {
+  id: string
+  score: number
+}
+
+/**
+ * The chunks whose vectors are the most similar to :embedding, which has the length 1 like theirs.
+ * @see prisma/sql/search/rank-by-vector.sql
+ */
+export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null }, RankByVectorRow>(
+  'search/rank-by-vector',
+  `SELECT c.id, (SELECT sum(x * y) FROM unnest(c.embedding, $1::real[]) AS u (x, y)) AS "score"
+FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
+WHERE ($2::text[] IS NULL
+    OR c.knowledge_base_id = ANY($2) AND c.embedding IS NOT NULL)
+  AND ($3::text[] IS NULL OR c.id = ANY($3))
+  AND ($4::text[] IS NULL OR d.id = ANY($4))
+  AND ($5::jsonb IS NULL OR d.metadata @> $5)
+  AND cardinality(c.embedding) = cardinality($1::real[])
+ORDER BY score DESC, c.id LIMIT 200`,
+  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata'],
+  { searches: true },
+)
+export interface RankByVectorRow {
+  id: string
+  score: number
+}
+
+/**
+ * `rank-by-words` in the documents that filters select.
+ * @see prisma/sql/search/rank-by-words-in-documents.sql
+ */
+export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: readonly number[]; document_ids: readonly string[] | null; metadata: object | string | null; knowledge_base_ids: readonly string[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; bases: readonly string[]; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsInDocumentsRow>(
+  'search/rank-by-words-in-documents',
+  `WITH candidates AS MATERIALIZED (
+  SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
+    SELECT c.ctid AS place
+    FROM chunks c JOIN documents d ON d.id = c.document_id AND ($3::text[] IS NULL OR d.id = ANY($3))
+  AND ($4::jsonb IS NULL OR d.metadata @> $4)
+    WHERE c.terms @> p.terms::int[] LIMIT p.most) c
+  UNION
+  SELECT c.place FROM (
+    SELECT d.id FROM documents d
+    WHERE d.knowledge_base_id = ANY($5) AND lower(d.name) LIKE ANY($6)
+      AND ($3::text[] IS NULL OR d.id = ANY($3))
+  AND ($4::jsonb IS NULL OR d.metadata @> $4) LIMIT 20) d,
+    LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
+), matches AS (
+  SELECT place, word, max(
+    weight * count * ($7::float8 + 1) / (count + $7 * (1 - $8::float8) + $7 * $8 * tokens / $9::float8)
+  ) AS weight
+  FROM (
+    SELECT c.ctid AS place, q.word, q.weight,
+      c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
+    FROM candidates f JOIN chunks c ON c.ctid = f.place
+      JOIN unnest($10::text[], $11::int[], $12::int[], $13::float8[])
+        AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
+    WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
+  ) s GROUP BY 1, 2
+), ranked AS (
+  SELECT f.place, coalesce(sum(s.weight), 0) AS score
+  FROM candidates f LEFT JOIN matches s ON s.place = f.place
+  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 200
+)
+SELECT c.id, r.score, unaccent(d.name) AS "name"
+FROM ranked r JOIN chunks c ON c.ctid = r.place
+JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'`,
+  ['probes', 'limits', 'document_ids', 'metadata', 'knowledge_base_ids', 'name_patterns', 'k1', 'b', 'average_tokens', 'bases', 'term_ids', 'term_words', 'term_weights'],
+  { searches: true },
+)
+export interface RankByWordsInDocumentsRow {
+  id: string
+  score: number
+  name: string
+}
+
+/**
+ * Finds candidate chunks for words and ranks them by BM25; returns the best with the names of their documents.
+ * @see prisma/sql/search/rank-by-words.sql
+ */
+export const rankByWords = many<{ probes: readonly string[]; limits: readonly number[]; knowledge_base_ids: readonly string[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; bases: readonly string[]; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsRow>(
+  'search/rank-by-words',
+  `WITH candidates AS MATERIALIZED (
+  SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
+    SELECT c.ctid AS place
+    FROM chunks c
+    WHERE c.terms @> p.terms::int[] LIMIT p.most) c
+  UNION
+  SELECT c.place FROM (
+    SELECT d.id FROM documents d
+    WHERE d.knowledge_base_id = ANY($3) AND lower(d.name) LIKE ANY($4) LIMIT 20) d,
+    LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
+), matches AS (
+  SELECT place, word, max(
+    weight * count * ($5::float8 + 1) / (count + $5 * (1 - $6::float8) + $5 * $6 * tokens / $7::float8)
+  ) AS weight
+  FROM (
+    SELECT c.ctid AS place, q.word, q.weight,
+      c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
+    FROM candidates f JOIN chunks c ON c.ctid = f.place
+      JOIN unnest($8::text[], $9::int[], $10::int[], $11::float8[])
+        AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
+    WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
+  ) s GROUP BY 1, 2
+), ranked AS (
+  SELECT f.place, coalesce(sum(s.weight), 0) AS score
+  FROM candidates f LEFT JOIN matches s ON s.place = f.place
+  GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 200
+)
+SELECT c.id, r.score, unaccent(d.name) AS "name"
+FROM ranked r JOIN chunks c ON c.ctid = r.place
+JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'`,
+  ['probes', 'limits', 'knowledge_base_ids', 'name_patterns', 'k1', 'b', 'average_tokens', 'bases', 'term_ids', 'term_words', 'term_weights'],
+)
+export interface RankByWordsRow {
+  id: string
+  score: number
+  name: string
+}
+
+/**
+ * The texts of chunks.
+ * @see prisma/sql/search/read-chunk-texts.sql
+ */
+export const readChunkTexts = many<{ ids: readonly string[] }, ReadChunkTextsRow>(
+  'search/read-chunk-texts',
+  `SELECT id, text FROM chunks WHERE id = ANY($1)`,
+  ['ids'],
+)
+export interface ReadChunkTextsRow {
+  id: string
+  text: string
+}
+
+/**
+ * The passages for ranked chunks. Returns fewer than were ranked if documents or the caller's membership were removed
+ * in the meantime.
+ * @see prisma/sql/search/read-passages.sql
+ */
+export const readPassages = many<{ chunk_ids: readonly string[]; scores: readonly number[]; user_id: string; project_ids: readonly string[] | null; limit: number }, ReadPassagesRow>(
+  'search/read-passages',
+  `SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index,
+  c.text, r.score AS "score", d.metadata, d.revision, d.content_type
+FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS r (id, score, place)
+  JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
+  JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+WHERE CASE WHEN k.project_id IS NULL THEN k.owner_id = $3 AND $4::text[] IS NULL
+  ELSE ($4 IS NULL OR k.project_id = ANY($4)) AND EXISTS (
+    SELECT FROM members m JOIN projects p ON p.id = m.project_id
+    WHERE m.project_id = k.project_id AND m.user_id = $3 AND p.status <> 'deleted') END ORDER BY r.place LIMIT $5`,
+  ['chunk_ids', 'scores', 'user_id', 'project_ids', 'limit'],
+)
+export interface ReadPassagesRow {
+  chunk_id: string
+  document_id: string
+  space_id: string
+  file_id: string | null
+  name: string
+  heading: string | null
+  page: number | null
+  start_index: number
+  end_index: number
+  text: string
+  score: number
+  metadata: Record<string, string>
+  revision: number
+  content_type: string
+}
+
+/**
+ * The knowledge bases that the caller may read and that have chunks, with their counts by language, and whether the
+ * database has the extension pgvector.
+ * @see prisma/sql/search/read-scope.sql
+ */
+export const readScope = many<{ knowledge_base_ids: readonly string[]; user_id: string; project_ids: readonly string[] | null }, ReadScopeRow>(
+  'search/read-scope',
+  `SELECT k.id, c.language, c.chunks, c.tokens,
+  EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') AS pgvector
+FROM knowledge_bases k JOIN chunk_counts c ON c.knowledge_base_id = k.id
+WHERE k.id = ANY($1) AND CASE WHEN k.project_id IS NULL THEN k.owner_id = $2 AND $3::text[] IS NULL
+  ELSE ($3 IS NULL OR k.project_id = ANY($3)) AND EXISTS (
+    SELECT FROM members m JOIN projects p ON p.id = m.project_id
+    WHERE m.project_id = k.project_id AND m.user_id = $2 AND p.status <> 'deleted') END ORDER BY c.chunks DESC`,
+  ['knowledge_base_ids', 'user_id', 'project_ids'],
+)
+export interface ReadScopeRow {
+  id: string
+  language: string
+  chunks: number
+  tokens: number
+  pgvector: boolean
+}

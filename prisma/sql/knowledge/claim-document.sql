@@ -1,0 +1,9 @@
+-- Marks the document of a job as being processed, unless the job is out of date, and reads what parsing needs.
+-- @optional
+WITH d AS (
+  UPDATE documents SET status = 'processing', updated_at = {next-updated-at}
+  WHERE id = :id AND wanted = :wanted AND status IN ('queued', 'processing') RETURNING *
+)
+SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, f.blob_key, k.max_tokens,
+  k.overlap_tokens
+FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id

@@ -1,0 +1,8 @@
+-- The columns of a Document, from documents d, without its project.
+-- @type source Schemas['Document']['source']
+-- @type error NonNullable<Schemas['Document']['error']>
+-- @type metadata Record<string, string>
+d.id, d.knowledge_base_id, d.name,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
+d.indexed_at

@@ -1,0 +1,5 @@
+-- The chunks whose vectors are the most similar to :embedding, which has the length 1 like theirs.
+-- @many searches
+SELECT c.id, (SELECT sum(x * y) FROM unnest(c.embedding, :embedding::real[]) AS u (x, y)) AS "score!"
+{compared-chunks}
+ORDER BY score DESC, c.id LIMIT 200
