@@ -43,6 +43,7 @@ async function emitFrom(root: string): Promise<Map<string, string>> {
   const sources = readSources(root)
   const described = await withDatabase(async (client) => {
     await requireFunctions(client, root)
+    await client.query(pgvectorStub)
     return await describeAll(client, sources)
   })
   return new Map([...emitSql(described), [stampName, stampOf(root)]])
@@ -88,7 +89,6 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
       const client = new pg.Client({ connectionString: server.url })
       await client.connect()
       try {
-        await client.query(pgvectorStub)
         return await use(client)
       } finally {
         await client.end()
