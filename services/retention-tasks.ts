@@ -1,5 +1,6 @@
 // The retention tasks of all domains, in the order in which they run.
-import { deleteBatchStep } from '../infra/database/batch-delete.ts'
+import * as sql from '../generated/sql/idempotency.ts'
+import type { Db } from '../infra/database/database.ts'
 import type { RetentionTask } from '../infra/jobs/retention.ts'
 import { deleteDocumentsOfFiles } from './ai/knowledge/documents.ts'
 import { eventRetentionTasks } from './events/retention.ts'
@@ -14,24 +15,19 @@ export interface RetentionTasksOptions {
 
 const idempotencyRecordsPerStep = 5000
 
-// FOR UPDATE reads the latest version of a row: a request that reuses the key after 24 hours updates it.
-const oldIdempotencyRecords = `
-  SELECT ctid FROM idempotency_records WHERE created_at < now() - interval '24 hours'
-  LIMIT $1 FOR UPDATE SKIP LOCKED`
-
 /** Tasks for projects, idempotency records, events and webhooks. */
 export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {}): RetentionTask[] {
   return [
     ...projectRetentionTasks(),
-    {
-      name: 'answers',
-      step: deleteBatchStep('idempotency_records', oldIdempotencyRecords, idempotencyRecordsPerStep, {
-        key: 'ctid',
-      }),
-    },
+    { name: 'answers', step: deleteOldIdempotencyRecords },
     ...eventRetentionTasks({ days: eventDays }),
     ...webhookRetentionTasks(),
   ]
+}
+
+async function deleteOldIdempotencyRecords(db: Db): Promise<{ removed: number; more: boolean }> {
+  const { n } = await sql.deleteOldRecords(db, { limit: idempotencyRecordsPerStep })
+  return { removed: n, more: n === idempotencyRecordsPerStep }
 }
 
 /** Deletes expired files and uploads. Documents that were created from a file are deleted before the file. */

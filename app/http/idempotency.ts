@@ -3,30 +3,11 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/idempotency.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
 import type { FilePart, IdempotencyFingerprint } from '../../infra/contract/operation.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { RenderedResponse } from './response.ts'
-
-interface StoredRow {
-  body_hash: Buffer
-  status: number
-  answer: Buffer
-}
-
-const tryLock = statement<{ taken: boolean }>(
-  'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken',
-)
-// A separate statement after the lock, so that its snapshot includes what the previous holder committed.
-const find = statement<StoredRow>(`
-  SELECT body_hash, status, answer FROM idempotency_records
-  WHERE owner_id = $1 AND key_digest = $2 AND created_at > now() - interval '24 hours'`)
-const save = statement(`
-  INSERT INTO idempotency_records (owner_id, key_digest, body_hash, status, answer)
-  VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT (owner_id, key_digest)
-  DO UPDATE SET body_hash = $3, status = $4, answer = $5, created_at = now()`)
 
 export interface IdempotentRequest {
   principal: Principal
@@ -75,14 +56,14 @@ export async function withIdempotency(
   const ownerId = principal.userId
   const { digest, bodyHash } = idempotencyFingerprint(request)
   return await db.transaction(async (tx) => {
-    const [{ taken }] = await tx.sql(tryLock, [`idempotency ${ownerId} ${nameOf(request)}`])
+    const { taken } = await sql.tryLock(tx, { key: `idempotency ${ownerId} ${nameOf(request)}` })
     if (!taken)
       throw conflict(
         'in_progress',
         'A request with this Idempotency-Key is still in progress.',
         'Idempotency-Key',
       )
-    const [record] = await tx.sql(find, [ownerId, digest])
+    const record = await sql.findRecord(tx, { owner_id: ownerId, key_digest: digest })
     if (record !== undefined) {
       if (!record.body_hash.equals(bodyHash)) throw idempotencyMismatch()
       const { rendered, ...grant } = JSON.parse(unseal(record.answer, request)) as StoredResponse
@@ -99,7 +80,13 @@ export async function withIdempotency(
       scopes: [...principal.scopes],
       projectIds: principal.projectIds && [...principal.projectIds],
     }
-    await tx.sql(save, [ownerId, digest, bodyHash, rendered.status, seal(JSON.stringify(stored), request)])
+    await sql.saveRecord(tx, {
+      owner_id: ownerId,
+      key_digest: digest,
+      body_hash: bodyHash,
+      status: rendered.status,
+      answer: seal(JSON.stringify(stored), request),
+    })
     return { response: rendered, replayed: false }
   })
 }

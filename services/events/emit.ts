@@ -3,12 +3,11 @@
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/events.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { NewJob, Queue } from '../../infra/jobs/queue.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
-import { isFailingSql } from './failing-endpoints.ts'
-import { tenantEventSql } from './log.ts'
+import { tenantEventTypes } from './log.ts'
 
 export interface EmitOptions<T extends EventType> {
   /** The object before an update. The fields that changed become `previous_attributes`. */
@@ -53,38 +52,13 @@ interface Recipient {
   failing: boolean
 }
 
-const insertEvent = `
-    INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6::"MemberRole", $7, $8, $9)`
-const recipient = `w.id, ${isFailingSql} AS failing`
-const endpoints = 'webhook_endpoints w JOIN users u ON u.id = w.user_id'
-const selectsEvent = `w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
-      AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`
-/** Inserts an event and returns the endpoints that receive it, by the event's audience. */
+/** Insert an event and return the endpoints that receive it, by the event's audience. */
 const insertStatements = {
-  project: statement<Recipient>(`
-    WITH event AS (${insertEvent})
-    SELECT ${recipient} FROM members m
-    JOIN webhook_endpoints w ON w.user_id = m.user_id JOIN users u ON u.id = w.user_id
-    WHERE m.project_id = $3 AND m.role <= $6::"MemberRole" AND (w.all_projects OR $3 = ANY(w.project_ids))
-      AND ${selectsEvent}`),
-  user: statement<Recipient>(`
-    WITH event AS (${insertEvent})
-    SELECT ${recipient} FROM ${endpoints}
-    WHERE w.user_id = $4 AND (w.all_projects OR NOT ${tenantEventSql('$2')}) AND ${selectsEvent}`),
-  admins: statement<Recipient>(`
-    WITH event AS (${insertEvent})
-    SELECT ${recipient} FROM ${endpoints} WHERE u.role = 'admin' AND ${selectsEvent}`),
-  everyone: statement<Recipient>(`
-    WITH event AS (${insertEvent})
-    SELECT ${recipient} FROM ${endpoints} WHERE ${selectsEvent}`),
-  /** For an event that goes to a given endpoint only. */
-  none: statement<Recipient>(insertEvent),
+  project: sql.insertProjectEvent,
+  user: sql.insertUserEvent,
+  admins: sql.insertAdminEvent,
+  everyone: sql.insertPublicEvent,
 }
-
-const insertDeliveries = statement(`
-  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
-  SELECT id, endpoint_id, $3, $4, $4 FROM unnest($1::text[], $2::text[]) AS d (id, endpoint_id)`)
 
 export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions): Emitter {
   return {
@@ -95,18 +69,24 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
       const data = dataOf(info, object, previous)
       const { projectId, ownerId, audience } = audienceOf(type, object, userId)
       if (strict) checkPayload({ id, type, at, projectId, requestId: tx.requestId, data })
-      const rows = await tx.sql(insertStatements[endpointId === undefined ? audience : 'none'], [
+      const event = {
         id,
         type,
-        projectId,
-        ownerId,
-        info.scope,
-        projectId === null ? null : info.role,
-        tx.requestId,
+        project_id: projectId,
+        user_id: ownerId,
+        scope: info.scope,
+        role: projectId === null ? null : info.role,
+        request_id: tx.requestId,
         data,
-        at,
-      ])
-      const recipients = endpointId === undefined ? rows : [{ id: endpointId, failing: false }]
+        created_at: at,
+        tenant_event_types: tenantEventTypes,
+      }
+      let recipients: Recipient[] = []
+      if (endpointId === undefined) recipients = await insertStatements[audience](tx, event)
+      else {
+        await sql.insertEvent(tx, event)
+        recipients = [{ id: endpointId, failing: false }]
+      }
       const deliveryIds = await addDeliveries(tx, id, at, recipients)
       tx.afterCommit(onEmitted)
       return { id, deliveryIds }
@@ -122,7 +102,12 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
   ): Promise<string[]> {
     const deliveryIds = recipients.map(() => newId('whd'))
     if (recipients.length === 0) return deliveryIds
-    await tx.sql(insertDeliveries, [deliveryIds, recipients.map((endpoint) => endpoint.id), eventId, at])
+    await sql.insertDeliveries(tx, {
+      ids: deliveryIds,
+      endpoint_ids: recipients.map((endpoint) => endpoint.id),
+      event_id: eventId,
+      created_at: at,
+    })
     const jobs = recipients.map(({ id, failing }, i): NewJob<DeliveryJob> => ({
       data: { delivery_id: deliveryIds[i] },
       group: id,

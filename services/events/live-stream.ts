@@ -5,7 +5,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/events.ts'
 import { ApiError, tooManyOpen } from '../../infra/errors.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
 import type { SentEvent } from '../../infra/contract/operation.ts'
@@ -14,7 +14,6 @@ import type { Role } from '../projects/projects.ts'
 import type { StreamEvents } from '../../generated/operations.ts'
 import {
   canReadEvent,
-  eventColumns,
   numberEvents,
   readEvents,
   type Event,
@@ -331,21 +330,16 @@ export class EventStreams {
   }
 }
 
-const selectNewEvents = statement<Event & { user_id: string | null; scope: string; min_role: Role | null }>(`
-  SELECT ${eventColumns}, e.user_id, e.scope, e.role::text AS min_role
-  FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`)
-const selectRoles = statement<{ project_id: string; user_id: string; role: Role }>(`
-  SELECT project_id, user_id, role::text FROM members WHERE project_id = ANY($1) AND user_id = ANY($2)`)
-
 async function readBatch(db: Db, from: number, last: number, userIds: string[]): Promise<Batch> {
-  const found = await db.sql(selectNewEvents, [from, batchSize])
+  const found = await sql.readNewEvents(db, { after: from, limit: batchSize })
   const rows = found.map(({ user_id, scope, min_role, ...event }) => ({
     event,
     audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
   }))
   const roles: Batch['roles'] = new Map(rows.map(({ event }) => [event.project_id, new Map()]))
-  for (const { project_id, user_id, role } of await db.sql(selectRoles, [[...roles.keys()], userIds]))
-    roles.get(project_id)!.set(user_id, role)
+  const projectIds = [...roles.keys()].filter((id) => id !== null)
+  const members = await sql.readRoles(db, { project_ids: projectIds, user_ids: userIds })
+  for (const { project_id, user_id, role } of members) roles.get(project_id)!.set(user_id, role)
   const end = found.at(-1)?.sequence ?? last
   return { rows, roles, through: found.length < batchSize ? Math.max(end, last) : end }
 }

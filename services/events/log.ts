@@ -2,10 +2,10 @@
 // continues after the last sequence it has seen misses nothing. Each read returns only the events that the
 // caller can read at that moment.
 import { eventTypes, type EventType } from '../../generated/events.ts'
+import * as sql from '../../generated/sql/events.ts'
 import type { components } from '../../generated/types.ts'
 import { ranks, requireMembership } from '../projects/access.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
 import { forbidden, gone, notFound } from '../../infra/errors.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Role } from '../projects/projects.ts'
@@ -30,13 +30,13 @@ export interface EventAudience {
  */
 const isTenantEvent = (type: EventType): boolean => eventTypes[type].project !== null
 
+/** The event types for which `isTenantEvent` is true. */
 export const tenantEventTypes: string[] = Object.keys(eventTypes).filter((type) =>
   isTenantEvent(type as EventType),
 )
 
 /** `isTenantEvent` as SQL. `type` is an expression for the type of the event. */
-export const tenantEventSql = (type: string): string =>
-  `${type} = ANY ('{${Object.keys(eventTypes).filter((type) => isTenantEvent(type as EventType))}}'::text[])`
+export const tenantEventSql = (type: string): string => `${type} = ANY ('{${tenantEventTypes}}'::text[])`
 
 /** Limits a read to some of the events that the caller can read. */
 export interface EventFilter {
@@ -57,46 +57,13 @@ const maxScanRows = 100_000
 /** Events that one call of number_events() numbers. */
 const numberingBatchSize = 1000
 
-const numberBatch = statement<{ last: number; numbered: number }>('SELECT * FROM number_events($1)')
-
 /** Assigns a sequence to every committed event that has none. Returns the last sequence of the log. */
 export async function numberEvents(db: Db): Promise<number> {
   for (;;) {
-    const [{ last, numbered }] = await db.sql(numberBatch, [numberingBatchSize])
+    const { last, numbered } = await sql.numberEvents(db, { limit: numberingBatchSize })
     if (numbered < numberingBatchSize) return last
   }
 }
-
-// PostgreSQL orders the roles from owner (lowest) to viewer (highest), so `m.role <= e.role` means "at least
-// this role". Each branch of the UNION uses its own index: events of projects, events of the user, and events
-// for everyone. A page costs the same for any length of the log.
-const scanned = 'e.sequence > $2 AND e.sequence <= greatest($2, l.removed_through) + $8'
-const selected = 'e.scope = ANY($4) AND ($5::text IS NULL OR e.type = $5)'
-const selectPage = statement<
-  Event & { id: string | null; last: number; removed: number; unnumbered: boolean }
->(`
-  SELECT l.last_sequence AS last, l.removed_through AS removed,
-    EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
-  FROM event_log l LEFT JOIN LATERAL (
-    SELECT ${eventColumns} FROM (
-      SELECT p.* FROM members m CROSS JOIN LATERAL (
-        SELECT * FROM events e
-        WHERE e.project_id = m.project_id AND ${scanned} AND m.role <= e.role AND ${selected}
-        ORDER BY e.sequence LIMIT $3
-      ) p WHERE m.user_id = $1 AND ($6::text[] IS NULL OR m.project_id = ANY($6))
-      UNION ALL (
-        SELECT * FROM events e
-        WHERE e.project_id IS NULL AND e.user_id = $1 AND ${scanned} AND ${selected} AND NOT $7
-          AND ($6 IS NULL OR NOT ${tenantEventSql('e.type')})
-        ORDER BY e.sequence LIMIT $3
-      ) UNION ALL (
-        SELECT * FROM events e
-        WHERE e.project_id IS NULL AND e.user_id IS NULL AND ${scanned} AND ${selected} AND NOT $7
-        ORDER BY e.sequence LIMIT $3
-      )
-    ) e ORDER BY e.sequence LIMIT $3
-  ) x ON true
-  ORDER BY x.sequence`)
 
 export interface EventPage {
   events: Event[]
@@ -119,20 +86,21 @@ export async function readEvents(
 ): Promise<EventPage> {
   const projects =
     projectId !== undefined ? [projectId] : principal.projectIds === null ? null : [...principal.projectIds]
-  const values = [
-    principal.userId,
+  const parameters = {
+    user_id: principal.userId,
     after,
-    limit + 1,
-    [...principal.scopes],
-    type ?? null,
-    projects,
-    projectId !== undefined,
-    maxScanRows,
-  ]
-  let rows = await db.sql(selectPage, values)
+    limit: limit + 1,
+    scopes: [...principal.scopes],
+    type: type ?? null,
+    project_ids: projects,
+    in_project: projectId !== undefined,
+    max_scan: maxScanRows,
+    tenant_event_types: tenantEventTypes,
+  }
+  let rows = await sql.readEvents(db, parameters)
   if (rows[0].unnumbered) {
     await numberEvents(db)
-    rows = await db.sql(selectPage, values)
+    rows = await sql.readEvents(db, parameters)
   }
   const { last, removed } = rows[0]
   if (after > 0 && after < removed)
@@ -145,7 +113,7 @@ export async function readEvents(
   const end = Math.max(after, removed) + maxScanRows
   const events: Event[] = []
   for (const { last: _last, removed: _removed, unnumbered: _unnumbered, ...event } of rows)
-    if (event.id !== null) events.push(event)
+    if (event.id !== null) events.push(event as Event)
   if (events.length <= limit)
     return { events, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
   events.pop()
@@ -164,30 +132,19 @@ export async function requireReadableProject(
   if (projectId !== undefined) await requireMembership(db, projectId, principal, { deleted: true })
 }
 
-const selectEvent = statement<
-  Event & {
-    sequence: number | null
-    user_id: string | null
-    scope: string
-    min_role: Role | null
-    role: Role | null
-  }
->(`
-  SELECT ${eventColumns}, e.user_id, e.scope, e.role::text AS min_role, m.role::text AS role
-  FROM events e LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = $2 WHERE e.id = $1`)
-
 /** An event by id. Throws 404 when the event does not exist, 403 when the caller cannot read it. */
 export async function findEvent(db: Db, principal: Principal, id: string): Promise<Event> {
-  let [row] = await db.sql(selectEvent, [id, principal.userId])
-  if (row === undefined) throw notFound('event', id)
-  if (row.sequence === null) {
+  const parameters = { id, user_id: principal.userId }
+  let row = await sql.findEvent(db, parameters)
+  if (row?.sequence === null) {
     await numberEvents(db)
-    ;[row] = await db.sql(selectEvent, [id, principal.userId])
+    row = await sql.findEvent(db, parameters)
   }
+  if (row === undefined) throw notFound('event', id)
   const { user_id, scope, min_role, role, ...event } = row
   const audience = { type: event.type, project_id: event.project_id, user_id, scope, role: min_role }
   if (!canReadEvent(principal, audience, role)) throw forbidden('You do not have access to this event.')
-  return event
+  return event as Event
 }
 
 /**

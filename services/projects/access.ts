@@ -2,11 +2,11 @@
 // project does not exist, 403 when the caller may not perform the operation, 409 when the project's status
 // does not allow the operation.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/projects.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
-import { projectColumns, restorableDays, type Project, type Role } from './projects.ts'
+import { restorableDays, type Project } from './projects.ts'
 
 /**
  * The roles, from least to most powerful. `none` is for operations that users outside the project may
@@ -15,15 +15,6 @@ import { projectColumns, restorableDays, type Project, type Role } from './proje
 export const ranks = { none: 0, viewer: 1, editor: 2, admin: 3, owner: 4 } as const
 
 export type Rank = keyof typeof ranks
-
-type Row = Omit<Project, 'your_role'> & { your_role: Role | null }
-
-const select = `SELECT ${projectColumns}, m.role::text AS your_role
-  FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
-  WHERE p.id = $1 AND (p.deleted_at IS NULL OR p.deleted_at >= now() - interval '${restorableDays} days')`
-const selectProject = statement<Row>(select)
-// Blocks other writers of the project and of its members, but not readers.
-const lockProject = statement<Row>(`${select} FOR NO KEY UPDATE OF p`)
 
 interface ProjectRequest {
   operation: OperationInfo
@@ -56,7 +47,8 @@ export async function findProject(
   { lock = false } = {},
 ): Promise<Project> {
   const { role, states } = requiredAccess(operation)
-  const [row] = await db.sql(lock ? lockProject : selectProject, [id, principal.userId])
+  const find = lock ? sql.lockProject : sql.findProject
+  const row = await find(db, { id, user_id: principal.userId, restorable_days: restorableDays })
   if (row === undefined || (row.status === 'deleted' && !states.includes('deleted')))
     throw notFound('project', id)
   if (principal.projectIds !== null && !principal.projectIds.has(id)) throw keyForOtherProjects()
@@ -89,10 +81,6 @@ export function requiredAccess(operation: Pick<OperationInfo, 'id' | 'projectAcc
   return { states: ['active', 'archived'], ...operation.projectAccess } as { role: Rank; states: string[] }
 }
 
-const selectMembership = statement<{ member: boolean; deleted: boolean }>(`
-  SELECT m.id IS NOT NULL AS member, p.status = 'deleted' AS deleted
-  FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2 WHERE p.id = $1`)
-
 /**
  * For a project that a body or a query parameter names: requires that the caller is a member, with any role.
  * @param options.deleted whether the project may be deleted.
@@ -105,7 +93,7 @@ export async function requireMembership(
   principal: Principal,
   { deleted = false } = {},
 ): Promise<void> {
-  const [found] = await db.sql(selectMembership, [projectId, principal.userId])
+  const found = await sql.findMembership(db, { project_id: projectId, user_id: principal.userId })
   if (found === undefined || (found.deleted && !deleted)) throw notFound('project', projectId)
   if (!found.member) throw forbidden('You are not a member of this project.', 'role')
   if (principal.projectIds !== null && !principal.projectIds.has(projectId)) throw keyForOtherProjects()

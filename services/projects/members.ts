@@ -1,21 +1,17 @@
 // Members and invitations of a project, and the rule that only owners may add, change or remove owners.
 import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/projects.ts'
 import { Prisma, type Invitation as InvitationRow } from '../../generated/prisma/client.ts'
 import { ranks } from './access.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
 import { conflict, forbidden, notFound, invalidState } from '../../infra/errors.ts'
-import { listPage, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Project, Role } from './projects.ts'
 
 export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']
-
-/** The columns of `Member`, from `members m JOIN users u`. */
-export const memberColumns = `m.id, m.project_id, m.role::text, m.added_by, m.created_at,
-  jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user`
 
 export interface MemberListQuery extends PageQuery {
   sort: 'created_at' | 'name'
@@ -25,32 +21,12 @@ export interface MemberListQuery extends PageQuery {
 
 /** A page of the members of a project, with the total, in one statement. */
 export async function listMembers(db: Db, projectId: string, query: MemberListQuery): Promise<Page<Member>> {
-  const values: unknown[] = [projectId]
-  const filters = ['m.project_id = $1']
-  if (query.role !== undefined) filters.push(`m.role::text = $${values.push(query.role)}`)
-  return await listPage<Member>(
-    db,
-    {
-      from: 'members m JOIN users u ON u.id = m.user_id',
-      columns: memberColumns,
-      filters,
-      values,
-      key: query.sort === 'name' ? 'lower(u.name)' : 'm.created_at',
-      id: 'm.id',
-      // Without the join, which no filter needs.
-      total: `SELECT count(*) AS total FROM members m WHERE ${filters.join(' AND ')}`,
-    },
-    query,
-  )
+  return await sql.listMembers(db, { project_id: projectId, ...query })
 }
-
-const selectMember = statement<Member>(`
-  SELECT ${memberColumns} FROM members m JOIN users u ON u.id = m.user_id
-  WHERE m.id = $1 AND m.project_id = $2`)
 
 /** A member of the project. Throws 404 for a member of another project, too. */
 export async function findMember(db: Db, projectId: string, memberId: string): Promise<Member> {
-  const [member] = await db.sql(selectMember, [memberId, projectId])
+  const member = await sql.findMember(db, { id: memberId, project_id: projectId })
   if (member === undefined) throw notFound('member', memberId)
   return member
 }
@@ -111,24 +87,16 @@ export async function deleteMember(tx: Db, member: Member): Promise<void> {
   await tx.prisma.member.delete({ where: { id: member.id }, select: { id: true } })
 }
 
-const findOtherOwner = statement<{ user_id: string }>(`
-  SELECT user_id FROM members WHERE project_id = $1 AND role = 'owner' AND id <> $2
-  ORDER BY created_at, id LIMIT 1`)
-const transferProject = statement(`
-  UPDATE projects SET owner_id = $3, version = version + 1,
-    updated_at = greatest(now(), updated_at + interval '1 millisecond')
-  WHERE id = $1 AND owner_id = $2`)
-
 /**
  * Call this before an owner of a locked project is demoted or removed. If the project's owner_id is this
  * owner, it changes to the longest-standing other owner.
  * @throws 409 `last_owner` when there is no other owner.
  */
 async function replaceOwner(tx: Db, { id, project_id: projectId, user }: Member): Promise<void> {
-  const [other] = await tx.sql(findOtherOwner, [projectId, id])
+  const other = await sql.findOtherOwner(tx, { project_id: projectId, member_id: id })
   if (other === undefined)
     throw conflict('last_owner', 'A project needs an owner. Make another member an owner first.')
-  await tx.sql(transferProject, [projectId, user.id, other.user_id])
+  await sql.transferProject(tx, { id: projectId, owner_id: user.id, new_owner_id: other.user_id })
 }
 
 export function toInvitation(row: InvitationRow): Invitation {

@@ -1,9 +1,10 @@
 // Projects: reads, inserts and lists. These are the most frequent reads of the API, so the statements return
 // rows that are the API's objects already.
 import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/projects.ts'
 import type { Project as ProjectRow } from '../../generated/prisma/client.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement, statementOf } from '../../infra/database/statements.ts'
+import { statementOf } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { containsPattern, offsetOf, pageOfRows, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -14,8 +15,8 @@ export type Role = components['schemas']['Role']
 /** A deleted project can be restored for this time. */
 export const restorableDays = 30
 
-/** The columns of `Project` without `your_role`, from `projects p`. */
-export const projectColumns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.tags,
+/** The columns of `Project` without `your_role`, from `projects p`, as in prisma/sql/projects/project-columns.sql. */
+const projectColumns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.tags,
   p.member_count, p.metadata, p.version, p.created_at, p.updated_at, p.archived_at`
 
 export interface ProjectListQuery {
@@ -98,16 +99,6 @@ function listStatement(
   }
 }
 
-const insertProject = statement<Project>(`
-  WITH p AS (
-    INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING *
-  ), m AS (
-    INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
-    SELECT $9, p.id, p.owner_id, 'owner', $8, $8 FROM p
-  )
-  SELECT ${projectColumns}, 'owner' AS your_role FROM p`)
-
 /**
  * Inserts a project with its owner as the first member, in one statement, so it is atomic without a
  * transaction.
@@ -118,17 +109,17 @@ export async function insertProjectWithOwner(
   fields: components['schemas']['ProjectCreate'],
 ): Promise<Project> {
   const id = newId('prj')
-  const [project] = await db.sql(insertProject, [
+  const project = await sql.insertProject(db, {
     id,
-    fields.name,
-    fields.description ?? null,
-    fields.category ?? null,
-    ownerId,
-    fields.tags ?? [],
-    fields.metadata ?? {},
-    timeOf(id),
-    newId('mem'),
-  ])
+    name: fields.name,
+    description: fields.description ?? null,
+    category: fields.category ?? null,
+    owner_id: ownerId,
+    tags: fields.tags ?? [],
+    metadata: fields.metadata ?? {},
+    created_at: timeOf(id),
+    member_id: newId('mem'),
+  })
   // The trigger that counts members runs after the row is returned.
   return { ...project, member_count: 1 }
 }

@@ -1,10 +1,10 @@
 // API keys: creation, rotation, and the rule that a key never grants more than it has itself. Only a digest
 // of the secret is stored; the secret itself is returned once, when the key is created.
 import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/users.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from './authentication.ts'
@@ -98,17 +98,13 @@ export async function findOwnApiKey(db: Db, id: string, { userId }: Principal) {
   return row
 }
 
-const lockApiKeyRow = statement<{ digest: string }>(
-  "SELECT encode(digest, 'hex') AS digest FROM api_keys WHERE id = $1 FOR NO KEY UPDATE",
-)
-
 /**
  * `findOwnApiKey`, with a lock on the row until the transaction ends.
  * @returns the row, and the digest in hex that `Principals.waitForInvalidation` takes.
  */
 export async function lockOwnApiKey(tx: Db, id: string, principal: Principal) {
-  const [locked] = await tx.sql(lockApiKeyRow, [id])
-  return { row: await findOwnApiKey(tx, id, principal), digest: locked.digest }
+  const locked = await sql.lockApiKey(tx, { id })
+  return { row: await findOwnApiKey(tx, id, principal), digest: locked!.digest }
 }
 
 export interface Rotation {

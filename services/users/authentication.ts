@@ -3,7 +3,7 @@
 // key answers only after every process has dropped the key from its cache, so a revocation applies to the
 // next request everywhere.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/users.ts'
 import { unauthorized } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
@@ -18,28 +18,11 @@ export interface Principal {
   projectIds: ReadonlySet<string> | null
 }
 
-interface KeyRow {
-  id: string
-  user_id: string
-  scopes: string[]
-  project_ids: string[]
-  all_projects: boolean
-  expires_at: string | null
-  revoked_at: string | null
-  status: string
-  role: string
-}
-
 interface CachedKey {
   principal: Principal
   /** Milliseconds since 1970; Infinity for a key that does not expire. */
   expiresAt: number
 }
-
-const findKey = statement<KeyRow>(`
-  SELECT k.id, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at,
-    u.status::text, u.role::text
-  FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = decode($1, 'hex')`)
 
 export interface Principals {
   /**
@@ -112,7 +95,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
 
   async function load(digest: string): Promise<Principal> {
     const changesBefore = changes
-    const [row] = await db.sql(findKey, [digest])
+    const row = await sql.findApiKey(db, { digest })
     if (row === undefined) throw unauthorized('unknown')
     if (row.revoked_at !== null) throw unauthorized('revoked')
     const expiresAt = row.expires_at === null ? Infinity : Date.parse(row.expires_at)

@@ -1,12 +1,10 @@
 // Creates the first admin and an API key when a server starts on an empty database. An advisory lock makes
 // sure that only one of several servers that start at the same time creates them.
 import type { Database } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
+import * as sql from '../../generated/sql/users.ts'
 import type { Config } from '../../infra/config/config.ts'
 import { defaultScopes, insertApiKey } from './api-keys.ts'
 import { insertUser } from './users.ts'
-
-const lockBootstrap = statement("SELECT pg_advisory_xact_lock(hashtextextended('bootstrap', 0))")
 
 /** @returns the secret of the new API key, or null when the database already has a user. */
 export async function createFirstAdmin(
@@ -14,7 +12,7 @@ export async function createFirstAdmin(
   config: Pick<Config, 'bootstrapApiKey' | 'bootstrapEmail' | 'keyMode'>,
 ): Promise<string | null> {
   return await db.transaction(async (tx) => {
-    await tx.sql(lockBootstrap, [])
+    await sql.lockFirstAdmin(tx)
     if ((await tx.prisma.user.findFirst({ select: { id: true } })) !== null) return null
     const user = await insertUser(tx, {
       email: config.bootstrapEmail,

@@ -1,11 +1,7 @@
 // Records when each API key was last used. The times are collected in memory and written together every few
 // seconds, so a request costs no write.
 import type { Db } from '../../infra/database/database.ts'
-import { statement } from '../../infra/database/statements.ts'
-
-const updateLastUsed = statement(`
-  UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at)
-  WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`)
+import * as sql from '../../generated/sql/users.ts'
 
 export interface LastUsed {
   touch(keyId: string): void
@@ -28,7 +24,10 @@ export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Er
     // Sorted by id, so that processes which write at the same time lock the rows in the same order.
     const batch = [...pending].sort(([a], [b]) => (a < b ? -1 : 1))
     pending = new Map()
-    await db.sql(updateLastUsed, [batch.map(([id]) => id), batch.map(([, at]) => new Date(at).toISOString())])
+    await sql.updateLastUsed(db, {
+      ids: batch.map(([id]) => id),
+      times: batch.map(([, at]) => new Date(at).toISOString()),
+    })
   }
 
   return {

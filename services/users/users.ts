@@ -1,10 +1,10 @@
 // Users: conversion to the API's objects, creation, updates, and the rule that the platform always has an
 // active admin.
 import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/users.ts'
 import { Prisma, type User as UserRow } from '../../generated/prisma/client.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
-import { statement } from '../../infra/database/statements.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
@@ -34,19 +34,11 @@ export function toUser(row: UserRow): User {
   }
 }
 
-const lockUserRow = statement<{ id: string }>(
-  "SELECT id FROM users WHERE id = $1 AND status <> 'deleted' FOR NO KEY UPDATE",
-)
-
 /** Locks a user until the transaction ends. Returns null when the user does not exist or is deleted. */
 export async function lockUser(tx: Db, id: string): Promise<UserRow | null> {
-  const [locked] = await tx.sql(lockUserRow, [id])
+  const locked = await sql.lockUser(tx, { id })
   return locked === undefined ? null : await tx.prisma.user.findUniqueOrThrow({ where: { id } })
 }
-
-const lockAdmins = statement(
-  "SELECT id FROM users WHERE role = 'admin' AND status = 'active' ORDER BY id FOR NO KEY UPDATE",
-)
 
 /**
  * Locks all admins, ordered by id, and the user. With all admins locked, two concurrent changes cannot each
@@ -54,20 +46,16 @@ const lockAdmins = statement(
  * @throws 404 when the user does not exist.
  */
 export async function lockAdminsAndUser(tx: Db, id: string): Promise<UserRow> {
-  await tx.sql(lockAdmins, [])
+  await sql.lockAdmins(tx)
   const row = await lockUser(tx, id)
   if (row === null) throw notFound('user', id)
   return row
 }
 
-const isAdmin = statement("SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id = $1")
-const otherAdmin = statement(
-  "SELECT 1 FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1",
-)
-
 /** Throws 409 `last_admin` when the user is the only active admin. Call `lockAdminsAndUser` first. */
 export async function requireNotLastAdmin(tx: Db, id: string): Promise<void> {
-  if ((await tx.sql(isAdmin, [id])).length === 0 || (await tx.sql(otherAdmin, [id])).length > 0) return
+  if ((await sql.isAdmin(tx, { id })) === undefined) return
+  if ((await sql.hasOtherAdmin(tx, { id })) !== undefined) return
   throw conflict('last_admin', 'The user is the last active admin; the platform needs at least one.')
 }
 

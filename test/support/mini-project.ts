@@ -42,8 +42,8 @@ export async function miniProject(folder: string, files: Record<string, string> 
   )
   cpSync(join(root, 'test/support/mini-spec'), join(folder, 'spec'), { recursive: true })
   mkdirSync(join(folder, 'handlers'))
-  // Reuses the compiled runtime of the client, which does not depend on the spec.
-  copyTo(folder, ['generated/client'])
+  // Reuses the compiled runtime of the client and the statements, which do not depend on the spec.
+  copyTo(folder, ['generated/client', 'generated/sql'])
   rmSync(join(folder, 'generated/client/types.d.ts'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(root, 'generated/prisma'), join(folder, 'generated/prisma'))

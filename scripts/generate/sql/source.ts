@@ -288,7 +288,7 @@ class Reader {
     }
     const named = [...given.matchAll(/(\w+)=([^\s}]+)/g)].map(([, key, value]): [string, string] => [
       key,
-      value,
+      this.#argument(value),
     ])
     this.#append(text, {
       file: path,
@@ -299,7 +299,12 @@ class Reader {
     })
   }
 
-  #number(name: string, mark: string | undefined): number {
+  /** An argument of an include: `:name` is a parameter. */
+  #argument(value: string): string {
+    return value.replace(/^:([a-z_]\w*)$/, (_, name: string) => `$${this.#number(name, false)}`)
+  }
+
+  #number(name: string, nullable: boolean): number {
     let index = this.#parameters.findIndex((each) => each.name === name)
     if (index === -1) index = this.#parameters.push({ name, nullable: false, nullableElements: false }) - 1
     // One mark suffices, wherever the parameter occurs.

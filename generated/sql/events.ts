@@ -1,0 +1,324 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one, optional } from '../../infra/database/queries.ts'
+import type { EventType } from '../events.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Deletes a batch of the deliveries of events. Event by event, so that the first events have no deliveries left
+ * while the last event may still have some. `reached` is the position of the last event from which a delivery was
+ * deleted.
+ * @see prisma/sql/events/delete-deliveries.sql
+ */
+export const deleteDeliveries = one<{ event_ids: readonly string[]; limit: number }, DeleteDeliveriesRow>(
+  'events/delete-deliveries',
+  `WITH next AS (
+  SELECT d.id, e.position FROM unnest($1::text[]) WITH ORDINALITY e (id, position)
+  CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE event_id = e.id LIMIT $2) d LIMIT $2
+), deleted AS (DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(SELECT id FROM next)))
+SELECT count(*)::int AS n, max(position)::int AS reached FROM next`,
+  ['event_ids', 'limit'],
+)
+export interface DeleteDeliveriesRow {
+  n: number
+  reached: number | null
+}
+
+/**
+ * Deletes events.
+ * @see prisma/sql/events/delete-events.sql
+ */
+export const deleteEvents = none<{ ids: readonly string[] }>(
+  'events/delete-events',
+  `DELETE FROM events WHERE id = ANY($1)`,
+  ['ids'],
+)
+
+/**
+ * An event with what decides who can read it, and the user's role in its project.
+ * @see prisma/sql/events/find-event.sql
+ */
+export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
+  'events/find-event',
+  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data, e.user_id, e.scope, e.role AS min_role, m.role
+FROM events e LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = $1
+WHERE e.id = $2`,
+  ['user_id', 'id'],
+)
+export interface FindEventRow {
+  id: string
+  type: EventType
+  created_at: string
+  api_version: 'v1'
+  project_id: string | null
+  request_id: string | null
+  sequence: number | null
+  data: Schemas['Event']['data']
+  user_id: string | null
+  scope: string
+  min_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+}
+
+/**
+ * Inserts an event for admins. Returns the endpoints of admins that receive it.
+ * @see prisma/sql/events/insert-admin-event.sql
+ */
+export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string }, InsertAdminEventRow>(
+  'events/insert-admin-event',
+  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
+WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
+  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
+)
+export interface InsertAdminEventRow {
+  id: string
+  failing: boolean
+}
+
+/**
+ * Inserts a delivery of an event for each endpoint.
+ * @see prisma/sql/events/insert-deliveries.sql
+ */
+export const insertDeliveries = none<{ event_id: string; created_at: Date | string; ids: readonly string[]; endpoint_ids: readonly string[] }>(
+  'events/insert-deliveries',
+  `INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
+SELECT d.id, d.endpoint_id, $1, $2, $2
+FROM unnest($3::text[], $4::text[]) AS d (id, endpoint_id)`,
+  ['event_id', 'created_at', 'ids', 'endpoint_ids'],
+)
+
+/**
+ * Inserts an event.
+ * @see prisma/sql/events/insert-event.sql
+ */
+export const insertEvent = none<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string }>(
+  'events/insert-event',
+  `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
+)
+
+/**
+ * Inserts an event of a project. Returns the endpoints of members that receive it.
+ * @see prisma/sql/events/insert-project-event.sql
+ */
+export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string }, InsertProjectEventRow>(
+  'events/insert-project-event',
+  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM members m
+JOIN webhook_endpoints w ON w.user_id = m.user_id JOIN users u ON u.id = w.user_id
+WHERE m.project_id = $3 AND m.role <= $6
+  AND (w.all_projects OR $3 = ANY(w.project_ids)) AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
+  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
+)
+export interface InsertProjectEventRow {
+  id: string
+  failing: boolean
+}
+
+/**
+ * Inserts an event for everyone. Returns the endpoints that receive it.
+ * @see prisma/sql/events/insert-public-event.sql
+ */
+export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string }, InsertPublicEventRow>(
+  'events/insert-public-event',
+  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
+WHERE w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
+  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
+)
+export interface InsertPublicEventRow {
+  id: string
+  failing: boolean
+}
+
+/**
+ * Inserts an event about a user. Returns the endpoints of the user that receive it.
+ * @see prisma/sql/events/insert-user-event.sql
+ */
+export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertUserEventRow>(
+  'events/insert-user-event',
+  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
+WHERE w.user_id = $4 AND (w.all_projects OR NOT $2 = ANY($10::text[])) AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
+  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at', 'tenant_event_types'],
+)
+export interface InsertUserEventRow {
+  id: string
+  failing: boolean
+}
+
+/**
+ * A batch of the events that only a deleted user could read.
+ * @see prisma/sql/events/list-events-of-deleted-users.sql
+ */
+export const listEventsOfDeletedUsers = many<{ limit: number }, ListEventsOfDeletedUsersRow>(
+  'events/list-events-of-deleted-users',
+  `SELECT e.id FROM users u CROSS JOIN LATERAL (
+  SELECT id FROM events WHERE project_id IS NULL AND user_id = u.id AND sequence IS NOT NULL
+  ORDER BY sequence LIMIT $1
+) e
+WHERE u.status = 'deleted' LIMIT $1`,
+  ['limit'],
+)
+export interface ListEventsOfDeletedUsersRow {
+  id: string
+}
+
+/**
+ * The events to delete: from the oldest event up to the first event that is young enough to stay, so that the
+ * log always starts at one sequence. The sequence does not follow created_at exactly, because concurrent events
+ * may be numbered in another order.
+ * @see prisma/sql/events/list-old-events.sql
+ */
+export const listOldEvents = many<{ days: number; limit: number }, ListOldEventsRow>(
+  'events/list-old-events',
+  `WITH oldest AS (
+  SELECT id, sequence, created_at < now() - make_interval(days => $1) AS old
+  FROM events WHERE sequence > (SELECT removed_through FROM event_log) ORDER BY sequence LIMIT $2
+)
+SELECT id, sequence FROM oldest
+WHERE sequence < coalesce((SELECT min(sequence) FROM oldest WHERE NOT old), 9223372036854775807)
+ORDER BY sequence`,
+  ['days', 'limit'],
+)
+export interface ListOldEventsRow {
+  id: string
+  sequence: number
+}
+
+/**
+ * The oldest events of a project.
+ * @see prisma/sql/events/list-project-events.sql
+ */
+export const listProjectEvents = many<{ project_id: string; limit: number }, ListProjectEventsRow>(
+  'events/list-project-events',
+  `SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2`,
+  ['project_id', 'limit'],
+)
+export interface ListProjectEventsRow {
+  id: string
+}
+
+/**
+ * Assigns a sequence to a batch of the committed events that have none. Returns the last sequence of the log and
+ * the number of events.
+ * @see prisma/sql/events/number-events.sql
+ */
+export const numberEvents = one<{ limit: number }, NumberEventsRow>(
+  'events/number-events',
+  `SELECT last AS "last", numbered AS "numbered" FROM number_events($1)`,
+  ['limit'],
+)
+export interface NumberEventsRow {
+  last: number
+  numbered: number
+}
+
+/**
+ * The state of the log, and the events after a sequence that the user can read, oldest first. Without events
+ * there is one row.
+ * PostgreSQL orders the roles from owner (lowest) to viewer (highest), so `m.role <= e.role` means "at least
+ * this role". Each branch of the UNION uses its own index: events of projects, events of the user, and events
+ * for everyone. A page costs the same for any length of the log.
+ * @see prisma/sql/events/read-events.sql
+ */
+export const readEvents = many<{ after: number; max_scan: number; scopes: readonly string[]; type: string | null; limit: number; user_id: string; project_ids: readonly string[] | null; in_project: boolean; tenant_event_types: readonly string[] }, ReadEventsRow>(
+  'events/read-events',
+  `SELECT l.last_sequence AS last, l.removed_through AS removed,
+  EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
+FROM event_log l LEFT JOIN LATERAL (
+  SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data FROM (
+    SELECT p.* FROM members m CROSS JOIN LATERAL (
+      SELECT * FROM events e
+      WHERE e.project_id = m.project_id AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND m.role <= e.role AND e.scope = ANY($3) AND ($4::text IS NULL OR e.type = $4)
+      ORDER BY e.sequence LIMIT $5
+    ) p WHERE m.user_id = $6 AND ($7::text[] IS NULL OR m.project_id = ANY($7))
+    UNION ALL (
+      SELECT * FROM events e
+      WHERE e.project_id IS NULL AND e.user_id = $6 AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND e.scope = ANY($3) AND ($4::text IS NULL OR e.type = $4)
+        AND NOT $8 AND ($7 IS NULL OR NOT e.type = ANY($9::text[]))
+      ORDER BY e.sequence LIMIT $5
+    ) UNION ALL (
+      SELECT * FROM events e
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND e.scope = ANY($3) AND ($4::text IS NULL OR e.type = $4) AND NOT $8
+      ORDER BY e.sequence LIMIT $5
+    )
+  ) e ORDER BY e.sequence LIMIT $5
+) x ON true
+ORDER BY x.sequence`,
+  ['after', 'max_scan', 'scopes', 'type', 'limit', 'user_id', 'project_ids', 'in_project', 'tenant_event_types'],
+)
+export interface ReadEventsRow {
+  last: number
+  removed: number
+  unnumbered: boolean
+  id: string | null
+  type: EventType | null
+  created_at: string | null
+  api_version: 'v1' | null
+  project_id: string | null
+  request_id: string | null
+  sequence: number | null
+  data: Schemas['Event']['data'] | null
+}
+
+/**
+ * The events after a sequence with what decides who can read them, oldest first.
+ * @see prisma/sql/events/read-new-events.sql
+ */
+export const readNewEvents = many<{ after: number; limit: number }, ReadNewEventsRow>(
+  'events/read-new-events',
+  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data, e.user_id, e.scope, e.role AS min_role
+FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
+  ['after', 'limit'],
+)
+export interface ReadNewEventsRow {
+  id: string
+  type: EventType
+  created_at: string
+  api_version: 'v1'
+  project_id: string | null
+  request_id: string | null
+  sequence: number
+  data: Schemas['Event']['data']
+  user_id: string | null
+  scope: string
+  min_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+}
+
+/**
+ * The roles of the users in the projects.
+ * @see prisma/sql/events/read-roles.sql
+ */
+export const readRoles = many<{ project_ids: readonly string[]; user_ids: readonly string[] }, ReadRolesRow>(
+  'events/read-roles',
+  `SELECT project_id, user_id, role FROM members
+WHERE project_id = ANY($1) AND user_id = ANY($2)`,
+  ['project_ids', 'user_ids'],
+)
+export interface ReadRolesRow {
+  project_id: string
+  user_id: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+}
+
+/**
+ * Records that the events up to a sequence were deleted.
+ * @see prisma/sql/events/update-removed-through.sql
+ */
+export const updateRemovedThrough = none<{ sequence: number }>(
+  'events/update-removed-through',
+  `UPDATE event_log SET removed_through = greatest(removed_through, $1)`,
+  ['sequence'],
+)

@@ -1,0 +1,266 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one, optional } from '../../infra/database/queries.ts'
+import { page } from '../../infra/database/list.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Deletes a batch of the files of a project.
+ * @see prisma/sql/projects/delete-files.sql
+ */
+export const deleteFiles = one<{ project_id: string; limit: number }, DeleteFilesRow>(
+  'projects/delete-files',
+  `WITH deleted AS (
+  DELETE FROM files WHERE id = ANY(ARRAY(SELECT id FROM files WHERE space_id = $1 LIMIT $2))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['project_id', 'limit'],
+)
+export interface DeleteFilesRow {
+  n: number
+}
+
+/**
+ * Deletes a project.
+ * @see prisma/sql/projects/delete-project.sql
+ */
+export const deleteProject = none<{ id: string }>(
+  'projects/delete-project',
+  `DELETE FROM projects WHERE id = $1`,
+  ['id'],
+)
+
+/**
+ * Deletes the storage usage of a project.
+ * @see prisma/sql/projects/delete-storage-usage.sql
+ */
+export const deleteStorageUsage = none<{ project_id: string }>(
+  'projects/delete-storage-usage',
+  `DELETE FROM storage_usage WHERE space_id = $1`,
+  ['project_id'],
+)
+
+/**
+ * A member of a project.
+ * @see prisma/sql/projects/find-member.sql
+ */
+export const findMember = optional<{ id: string; project_id: string }, FindMemberRow>(
+  'projects/find-member',
+  `SELECT m.id, m.project_id, m.role, m.added_by, m.created_at,
+jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
+FROM members m JOIN users u ON u.id = m.user_id
+WHERE m.id = $1 AND m.project_id = $2`,
+  ['id', 'project_id'],
+)
+export interface FindMemberRow {
+  id: string
+  project_id: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  added_by: string | null
+  created_at: string
+  user: Schemas['Member']['user']
+}
+
+/**
+ * Whether the user is a member of a project, and whether the project is deleted.
+ * @see prisma/sql/projects/find-membership.sql
+ */
+export const findMembership = optional<{ user_id: string; project_id: string }, FindMembershipRow>(
+  'projects/find-membership',
+  `SELECT m.id IS NOT NULL AS member, p.status = 'deleted' AS deleted
+FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
+WHERE p.id = $2`,
+  ['user_id', 'project_id'],
+)
+export interface FindMembershipRow {
+  member: boolean
+  deleted: boolean
+}
+
+/**
+ * The longest-standing owner of a project besides this member.
+ * @see prisma/sql/projects/find-other-owner.sql
+ */
+export const findOtherOwner = optional<{ project_id: string; member_id: string }, FindOtherOwnerRow>(
+  'projects/find-other-owner',
+  `SELECT user_id FROM members
+WHERE project_id = $1 AND role = 'owner' AND id <> $2
+ORDER BY created_at, id LIMIT 1`,
+  ['project_id', 'member_id'],
+)
+export interface FindOtherOwnerRow {
+  user_id: string
+}
+
+/**
+ * A project that exists or can be restored, and the caller's role in it.
+ * @see prisma/sql/projects/find-project.sql
+ */
+export const findProject = optional<{ user_id: string; id: string; restorable_days: number }, FindProjectRow>(
+  'projects/find-project',
+  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, m.role AS your_role
+FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
+WHERE p.id = $2
+  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $3))`,
+  ['user_id', 'id', 'restorable_days'],
+)
+export interface FindProjectRow {
+  id: string
+  name: string
+  description: string | null
+  status: 'active' | 'archived' | 'deleted'
+  category: string | null
+  owner_id: string
+  tags: string[]
+  member_count: number
+  metadata: Record<string, string>
+  version: number
+  created_at: string
+  updated_at: string
+  archived_at: string | null
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+}
+
+/**
+ * Inserts a project with its owner as the first member. The trigger that counts members runs after the row is
+ * returned, so `member_count` is 0.
+ * @see prisma/sql/projects/insert-project.sql
+ */
+export const insertProject = one<{ id: string; name: string; description: string | null; category: string | null; owner_id: string; tags: readonly string[]; metadata: object | string; created_at: Date | string; member_id: string }, InsertProjectRow>(
+  'projects/insert-project',
+  `WITH p AS (
+  INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+  RETURNING *
+), m AS (
+  INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
+  SELECT $9, p.id, p.owner_id, 'owner', $8, $8 FROM p
+)
+SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, 'owner' AS your_role FROM p`,
+  ['id', 'name', 'description', 'category', 'owner_id', 'tags', 'metadata', 'created_at', 'member_id'],
+)
+export interface InsertProjectRow {
+  id: string
+  name: string
+  description: string | null
+  status: 'active' | 'archived' | 'deleted'
+  category: string | null
+  owner_id: string
+  tags: string[]
+  member_count: number
+  metadata: Record<string, string>
+  version: number
+  created_at: string
+  updated_at: string
+  archived_at: string | null
+  your_role: 'owner'
+}
+
+/**
+ * The deleted projects that can no longer be restored, after the project `id` or from the first.
+ * @see prisma/sql/projects/list-expired-projects.sql
+ */
+export const listExpiredProjects = many<{ restorable_days: number; deleted_at: Date | string | null; id: string | null }, ListExpiredProjectsRow>(
+  'projects/list-expired-projects',
+  `SELECT p.id, p.deleted_at FROM projects p
+WHERE p.deleted_at < now() - make_interval(days => $1)
+  AND ($2::timestamptz IS NULL OR (p.deleted_at, p.id) > ($2, $3))
+ORDER BY p.deleted_at, p.id LIMIT 100`,
+  ['restorable_days', 'deleted_at', 'id'],
+)
+export interface ListExpiredProjectsRow {
+  id: string
+  deleted_at: string
+}
+
+/**
+ * The members of a project.
+ * Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
+ * @see prisma/sql/projects/list-members.sql
+ */
+export const listMembers = page<{ project_id: string }, { role: 'owner' | 'admin' | 'editor' | 'viewer' }, 'created_at' | 'name', ListMembersRow>(
+  'projects/list-members',
+  {
+    select: `SELECT m.id, m.project_id, m.role, m.added_by, m.created_at,
+jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
+FROM members m LEFT JOIN users u ON u.id = m.user_id
+WHERE m.project_id = $1`,
+    names: ['project_id', 'role'],
+    filters: {
+      role: { sql: `m.role = $2` },
+    },
+    sorts: {
+      created_at: `m.created_at`,
+      name: `lower(u.name)`,
+    },
+    id: `m.id`,
+  },
+)
+export interface ListMembersRow {
+  id: string
+  project_id: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  added_by: string | null
+  created_at: string
+  user: Schemas['Member']['user']
+}
+
+/**
+ * Locks an expired project for its deletion. Returns no row if another process has locked it.
+ * @see prisma/sql/projects/lock-expired-project.sql
+ */
+export const lockExpiredProject = optional<{ id: string; restorable_days: number }, LockExpiredProjectRow>(
+  'projects/lock-expired-project',
+  `SELECT p.id FROM projects p WHERE p.id = $1 AND p.deleted_at < now() - make_interval(days => $2) FOR UPDATE SKIP LOCKED`,
+  ['id', 'restorable_days'],
+)
+export interface LockExpiredProjectRow {
+  id: string
+}
+
+/**
+ * `find-project` that blocks other writers of the project and of its members, but not readers.
+ * @see prisma/sql/projects/lock-project.sql
+ */
+export const lockProject = optional<{ user_id: string; id: string; restorable_days: number }, LockProjectRow>(
+  'projects/lock-project',
+  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, m.role AS your_role
+FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
+WHERE p.id = $2
+  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $3))
+FOR NO KEY UPDATE OF p`,
+  ['user_id', 'id', 'restorable_days'],
+)
+export interface LockProjectRow {
+  id: string
+  name: string
+  description: string | null
+  status: 'active' | 'archived' | 'deleted'
+  category: string | null
+  owner_id: string
+  tags: string[]
+  member_count: number
+  metadata: Record<string, string>
+  version: number
+  created_at: string
+  updated_at: string
+  archived_at: string | null
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+}
+
+/**
+ * Changes the `owner_id` of a project if it is this user.
+ * @see prisma/sql/projects/transfer-project.sql
+ */
+export const transferProject = none<{ new_owner_id: string; id: string; owner_id: string }>(
+  'projects/transfer-project',
+  `UPDATE projects SET owner_id = $1, version = version + 1,
+  updated_at = greatest(now(), updated_at + interval '1 millisecond')
+WHERE id = $2 AND owner_id = $3`,
+  ['new_owner_id', 'id', 'owner_id'],
+)

@@ -1,0 +1,247 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one, optional } from '../../infra/database/queries.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Deletes the memberships of a user and returns them.
+ * @see prisma/sql/users/delete-memberships.sql
+ */
+export const deleteMemberships = many<{ user_id: string }, DeleteMembershipsRow>(
+  'users/delete-memberships',
+  `WITH deleted AS (DELETE FROM members WHERE user_id = $1 RETURNING *)
+SELECT m.id, m.project_id, m.role, m.added_by, m.created_at,
+jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user FROM deleted m JOIN users u ON u.id = m.user_id ORDER BY m.project_id`,
+  ['user_id'],
+)
+export interface DeleteMembershipsRow {
+  id: string
+  project_id: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  added_by: string | null
+  created_at: string
+  user: Schemas['Member']['user']
+}
+
+/**
+ * Removes the members of the deleted projects that have no owner besides the user, so that no one can restore
+ * them, and makes them old enough to be purged.
+ * @see prisma/sql/users/expire-solely-owned-projects.sql
+ */
+export const expireSolelyOwnedProjects = none<{ days: number; user_id: string }>(
+  'users/expire-solely-owned-projects',
+  `WITH expired AS (
+  UPDATE projects p SET deleted_at = now() - make_interval(days => $1) FROM members m
+  WHERE m.project_id = p.id AND m.user_id = $2 AND m.role = 'owner' AND p.status = 'deleted'
+    AND NOT EXISTS (
+      SELECT 1 FROM members o WHERE o.project_id = p.id AND o.role = 'owner' AND o.user_id <> $2
+    )
+  RETURNING p.id
+)
+DELETE FROM members WHERE project_id IN (SELECT id FROM expired)`,
+  ['days', 'user_id'],
+)
+
+/**
+ * An API key by the digest of its secret, in hex, with what decides about its owner.
+ * @see prisma/sql/users/find-api-key.sql
+ */
+export const findApiKey = optional<{ digest: string }, FindApiKeyRow>(
+  'users/find-api-key',
+  `SELECT k.id, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at, u.status, u.role
+FROM api_keys k JOIN users u ON u.id = k.user_id
+WHERE k.digest = decode($1, 'hex')`,
+  ['digest'],
+)
+export interface FindApiKeyRow {
+  id: string
+  user_id: string
+  scopes: string[]
+  project_ids: string[]
+  all_projects: boolean
+  expires_at: string | null
+  revoked_at: string | null
+  status: 'active' | 'disabled' | 'deleted'
+  role: 'user' | 'admin'
+}
+
+/**
+ * A project that exists and has no owner besides the user.
+ * @see prisma/sql/users/find-solely-owned-project.sql
+ */
+export const findSolelyOwnedProject = optional<{ user_id: string }, FindSolelyOwnedProjectRow>(
+  'users/find-solely-owned-project',
+  `SELECT m.project_id AS id FROM members m
+WHERE m.user_id = $1 AND m.role = 'owner' AND m.project_status <> 'deleted'
+  AND NOT EXISTS (
+    SELECT 1 FROM members o WHERE o.project_id = m.project_id AND o.role = 'owner' AND o.user_id <> $1
+  )
+LIMIT 1`,
+  ['user_id'],
+)
+export interface FindSolelyOwnedProjectRow {
+  id: string
+}
+
+/**
+ * A row if there is an active admin besides the user.
+ * @see prisma/sql/users/has-other-admin.sql
+ */
+export const hasOtherAdmin = optional<{ id: string }, HasOtherAdminRow>(
+  'users/has-other-admin',
+  `SELECT true AS found FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1`,
+  ['id'],
+)
+export interface HasOtherAdminRow {
+  found: boolean
+}
+
+/**
+ * A row if the user is an active admin.
+ * @see prisma/sql/users/is-admin.sql
+ */
+export const isAdmin = optional<{ id: string }, IsAdminRow>(
+  'users/is-admin',
+  `SELECT true AS found FROM users WHERE role = 'admin' AND status = 'active' AND id = $1`,
+  ['id'],
+)
+export interface IsAdminRow {
+  found: boolean
+}
+
+/**
+ * Locks all active admins, ordered by id.
+ * @see prisma/sql/users/lock-admins.sql
+ */
+export const lockAdmins = many<{}, LockAdminsRow>(
+  'users/lock-admins',
+  `SELECT id FROM users WHERE role = 'admin' AND status = 'active' ORDER BY id FOR NO KEY UPDATE`,
+)
+export interface LockAdminsRow {
+  id: string
+}
+
+/**
+ * Locks an API key and returns its digest in hex.
+ * @see prisma/sql/users/lock-api-key.sql
+ */
+export const lockApiKey = optional<{ id: string }, LockApiKeyRow>(
+  'users/lock-api-key',
+  `SELECT encode(digest, 'hex') AS digest FROM api_keys WHERE id = $1 FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockApiKeyRow {
+  digest: string
+}
+
+/**
+ * Waits until no other server creates the first admin.
+ * @see prisma/sql/users/lock-first-admin.sql
+ */
+export const lockFirstAdmin = one<{}, LockFirstAdminRow>(
+  'users/lock-first-admin',
+  `SELECT pg_advisory_xact_lock(hashtextextended('bootstrap', 0))`,
+)
+export interface LockFirstAdminRow {
+  pg_advisory_xact_lock: unknown | null
+}
+
+/**
+ * Locks a user. After this lock, no other transaction can add the user to a project: the trigger
+ * `members_require_existing_user` waits for the lock and then refuses a deleted user.
+ * @see prisma/sql/users/lock-for-deletion.sql
+ */
+export const lockForDeletion = optional<{ id: string }, LockForDeletionRow>(
+  'users/lock-for-deletion',
+  `SELECT id FROM users WHERE id = $1 FOR UPDATE`,
+  ['id'],
+)
+export interface LockForDeletionRow {
+  id: string
+}
+
+/**
+ * Locks the projects that a user is a member of.
+ * @see prisma/sql/users/lock-projects.sql
+ */
+export const lockProjects = many<{ user_id: string }, LockProjectsRow>(
+  'users/lock-projects',
+  `SELECT p.id FROM projects p WHERE p.id IN (SELECT project_id FROM members WHERE user_id = $1)
+ORDER BY p.id FOR NO KEY UPDATE`,
+  ['user_id'],
+)
+export interface LockProjectsRow {
+  id: string
+}
+
+/**
+ * Locks a user that is not deleted.
+ * @see prisma/sql/users/lock-user.sql
+ */
+export const lockUser = optional<{ id: string }, LockUserRow>(
+  'users/lock-user',
+  `SELECT id FROM users WHERE id = $1 AND status <> 'deleted' FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockUserRow {
+  id: string
+}
+
+/**
+ * The settings of a user. `default_project_id` is null when the user is no longer a member of the project, or
+ * the project is deleted.
+ * @see prisma/sql/users/read-settings.sql
+ */
+export const readSettings = one<{ user_id: string }, ReadSettingsRow>(
+  'users/read-settings',
+  `SELECT s.theme, s.language, s.timezone,
+  jsonb_build_object('email', s.notify_email, 'in_app', s.notify_in_app) AS notifications,
+  jsonb_build_object('profile_visibility', s.profile_visibility) AS privacy,
+  jsonb_build_object('default_model', s.ai_default_model, 'store_history', s.ai_store_history) AS ai,
+  m.project_id AS default_project_id, s.updated_at
+FROM settings s LEFT JOIN members m
+  ON m.project_id = s.default_project_id AND m.user_id = s.user_id AND m.project_status <> 'deleted'
+WHERE s.user_id = $1`,
+  ['user_id'],
+)
+export interface ReadSettingsRow {
+  theme: 'system' | 'light' | 'dark'
+  language: string
+  timezone: string
+  notifications: Schemas['Settings']['notifications']
+  privacy: Schemas['Settings']['privacy']
+  ai: Schemas['Settings']['ai']
+  default_project_id: string | null
+  updated_at: string
+}
+
+/**
+ * Gives the projects whose `owner_id` is the user to their longest-standing other owners.
+ * @see prisma/sql/users/transfer-projects.sql
+ */
+export const transferProjects = none<{ user_id: string }>(
+  'users/transfer-projects',
+  `UPDATE projects p SET version = version + 1, owner_id = o.user_id,
+  updated_at = greatest(now(), updated_at + interval '1 millisecond')
+FROM (
+  SELECT DISTINCT ON (m.project_id) m.project_id, m.user_id
+  FROM projects owned JOIN members m ON m.project_id = owned.id
+  WHERE owned.owner_id = $1 AND m.role = 'owner' AND m.user_id <> $1
+  ORDER BY m.project_id, m.created_at, m.id
+) o
+WHERE o.project_id = p.id`,
+  ['user_id'],
+)
+
+/**
+ * Records when API keys were last used.
+ * @see prisma/sql/users/update-last-used.sql
+ */
+export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[] }>(
+  'users/update-last-used',
+  `UPDATE api_keys k SET last_used_at = u.at
+FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at)
+WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
+  ['ids', 'times'],
+)

@@ -1,0 +1,3 @@
+-- Deletes events.
+-- @none
+DELETE FROM events WHERE id = ANY(:ids)

@@ -1,0 +1,4 @@
+-- Inserts an event.
+-- @none
+INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES (:id, :type, :project_id?, :user_id?, :scope, :role?, :request_id?, :data, :created_at)

@@ -1,0 +1,3 @@
+-- Deletes a project.
+-- @none
+DELETE FROM projects WHERE id = :id

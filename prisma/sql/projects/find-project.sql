@@ -1,0 +1,6 @@
+-- A project that exists or can be restored, and the caller's role in it.
+-- @optional
+SELECT {project-columns}, m.role AS your_role
+FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = :user_id
+WHERE p.id = :id
+  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => :restorable_days))

@@ -1,0 +1,13 @@
+-- Inserts a project with its owner as the first member. The trigger that counts members runs after the row is
+-- returned, so `member_count` is 0.
+-- @one
+-- @type your_role 'owner'
+WITH p AS (
+  INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
+  VALUES (:id, :name, :description?, :category?, :owner_id, :tags, :metadata, :created_at, :created_at)
+  RETURNING *
+), m AS (
+  INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
+  SELECT :member_id, p.id, p.owner_id, 'owner', :created_at, :created_at FROM p
+)
+SELECT {project-columns}, 'owner' AS your_role FROM p

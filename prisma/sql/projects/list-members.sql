@@ -1,0 +1,14 @@
+-- The members of a project.
+-- Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
+-- @page
+SELECT {member-columns}
+FROM members m LEFT JOIN users u ON u.id = m.user_id
+WHERE m.project_id = :project_id
+-- @filter role
+m.role = :role
+-- @sort created_at
+m.created_at
+-- @sort name
+lower(u.name)
+-- @id
+m.id
