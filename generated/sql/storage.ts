@@ -651,7 +651,7 @@ export interface LockExpiredUploadsRow {
  * `read-file` that locks the file against other writers, and its project.
  * @see prisma/sql/storage/lock-file.sql
  */
-export const lockFile = optional<{ user_id: string; id: string }, LockFileRow>(
+export const lockFile = optional<{ user_id: string | null; id: string }, LockFileRow>(
   'storage/lock-file',
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
@@ -754,7 +754,7 @@ export const postponeBlobs = none<{ keys: readonly string[] }>(
  * A file, the key of its blob, the state of its owner and the caller's access to it.
  * @see prisma/sql/storage/read-file.sql
  */
-export const readFile = optional<{ user_id: string; id: string }, ReadFileRow>(
+export const readFile = optional<{ user_id: string | null; id: string }, ReadFileRow>(
   'storage/read-file',
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,

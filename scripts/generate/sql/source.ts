@@ -114,9 +114,18 @@ export function camelCase(name: string): string {
   return name.replace(/[-_]+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-// In this order: string, quoted identifier, comment, cast, parameter, include or argument.
-const token =
-  /('(?:[^']|'')*')|"((?:[^"]|"")*)"|(--[^\n]*\n?)|(::)|:([a-z_]\w*)(\?|\[\?\])?|\{([a-z][\w/-]*)((?:\s+\w+=[^\s}]+)*)\}/g
+const token = new RegExp(
+  [
+    String.raw`'(?:[^']|'')*'`,
+    String.raw`"(?<identifier>(?:[^"]|"")*)"`,
+    String.raw`(?<comment>--[^\n]*\n?)`,
+    '::',
+    String.raw`:(?<parameter>[a-z_]\w*)(?<mark>\?|\[\?\])?`,
+    // An include, or an argument of the file that includes this one.
+    String.raw`\{(?<include>[a-z][\w/-]*)(?<given>(?:\s+\w+=[^\s}]+)*)\}`,
+  ].join('|'),
+  'g',
+)
 
 const annotation = /^-- @(\w+)(?: +(.*))?$/
 const cardinalities = ['one', 'optional', 'many', 'none', 'page']
@@ -243,7 +252,7 @@ class Reader {
     let from = 0
     const copy = (until: number): void => this.#copy(text, content.slice(from, until), file, offset + from)
     for (const match of content.matchAll(token)) {
-      const [whole, , identifier, comment, , parameter, mark, include, given] = match
+      const { identifier, comment, parameter, mark, include, given } = match.groups!
       const at = offset + match.index
       let inserted: string | null = null
       if (identifier !== undefined && /[!?]$/.test(identifier)) {
@@ -301,14 +310,14 @@ class Reader {
 
   /** An argument of an include: `:name` is a parameter. */
   #argument(value: string): string {
-    return value.replace(/^:([a-z_]\w*)$/, (_, name: string) => `$${this.#number(name, false)}`)
+    return value.replace(/^:([a-z_]\w*)$/, (_, name: string) => `$${this.#number(name)}`)
   }
 
-  #number(name: string, nullable: boolean): number {
+  #number(name: string, mark?: string): number {
     let index = this.#parameters.findIndex((each) => each.name === name)
     if (index === -1) index = this.#parameters.push({ name, nullable: false, nullableElements: false }) - 1
     // One mark suffices, wherever the parameter occurs.
-    if (mark === '?') this.#parameters[index].nullable = true
+    if (mark === '?' || this.#nullableParameters.has(name)) this.#parameters[index].nullable = true
     if (mark === '[?]') this.#parameters[index].nullableElements = true
     return index + 1
   }
