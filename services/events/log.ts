@@ -35,18 +35,11 @@ export const tenantEventTypes: string[] = Object.keys(eventTypes).filter((type) 
   isTenantEvent(type as EventType),
 )
 
-/** `isTenantEvent` as SQL. `type` is an expression for the type of the event. */
-export const tenantEventSql = (type: string): string => `${type} = ANY ('{${tenantEventTypes}}'::text[])`
-
 /** Limits a read to some of the events that the caller can read. */
 export interface EventFilter {
   type?: EventType
   projectId?: string
 }
-
-/** The columns of `Event`, from `events e`. */
-export const eventColumns = `e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
-  e.sequence, e.data`
 
 /**
  * One read scans at most this many sequence numbers, so that a caller who can read few of the events does not
