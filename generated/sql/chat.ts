@@ -44,8 +44,8 @@ ON CONFLICT (api_key_id, day) DO UPDATE SET requests = u.requests + 1,
 )
 
 /**
- * Deletes the messages after the given one from the session, which the caller has locked. Returns the first of
- * them, which is the answer, with its Idempotency-Key.
+ * Deletes the messages after the given one from the session, which the caller has locked. Returns the first
+ * of them, which is the answer, with its Idempotency-Key.
  * @see prisma/sql/chat/delete-messages-after.sql
  */
 export const deleteMessagesAfter = optional<{ session_id: string; message_id: string }, DeleteMessagesAfterRow>(
@@ -217,14 +217,16 @@ export interface FindSessionRow {
 }
 
 /**
- * Inserts a message at the end of its session. The caller has locked the session, so that the position is unique.
+ * Inserts a message at the end of its session. The caller has locked the session, so that the position is
+ * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
 export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
   `INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
   space_ids, key_digest, body_hash, heartbeat_at, created_at, position)
-VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8, $9,
+VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8,
+  $9,
   $10, $11, $12, CASE WHEN $7 = 'in_progress' THEN now() END, $13,
   (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
   ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'space_ids', 'key_digest', 'body_hash', 'created_at'],
@@ -491,8 +493,8 @@ export interface LockUserRow {
 }
 
 /**
- * Stores the Idempotency-Key of a deleted answer with its question, so that a repeated request does not generate a
- * second answer.
+ * Stores the Idempotency-Key of a deleted answer with its question, so that a repeated request does not
+ * generate a second answer.
  * @see prisma/sql/chat/move-idempotency-key.sql
  */
 export const moveIdempotencyKey = none<{ key_digest: Buffer; body_hash: Buffer | null; id: string; user_id: string }>(
@@ -547,8 +549,9 @@ export interface ReadAnswerStateRow {
 }
 
 /**
- * The messages of a session before a position, newest first: at most 200 with at most :max_characters together.
- * Leaves out answers from sources that the caller may no longer read, and questions whose answer failed.
+ * The messages of a session before a position, newest first: at most 200 with at most :max_characters
+ * together. Leaves out answers from sources that the caller may no longer read, and questions whose answer
+ * failed.
  * @see prisma/sql/chat/read-history.sql
  */
 export const readHistory = many<{ session_id: string; before: number; user_id: string; project_ids: readonly string[] | null; max_characters: number }, ReadHistoryRow>(
@@ -581,8 +584,8 @@ export interface ReadHistoryRow {
 }
 
 /**
- * `read-message` that locks the message's project, as every transaction that changes a message must. The lock of
- * the session keeps other writers of the message out.
+ * `read-message` that locks the message's project, as every transaction that changes a message must. The
+ * lock of the session keeps other writers of the message out.
  * @see prisma/sql/chat/read-message-and-lock-project.sql
  */
 export const readMessageAndLockProject = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, ReadMessageAndLockProjectRow>(
@@ -755,10 +758,10 @@ export interface ReadUsageTodayRow {
 }
 
 /**
- * The answers of an API key in progress, the tokens that it has used today, and the seconds until the day (UTC)
- * ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null if there is
- * none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the question (see
- * `delete-messages-after`). The answer is then the message after the question.
+ * The answers of an API key in progress, the tokens that it has used today, and the seconds until the day
+ * (UTC) ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null
+ * if there is none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the
+ * question (see `delete-messages-after`). The answer is then the message after the question.
  * @see prisma/sql/chat/read-user-state.sql
  */
 export const readUserState = one<{ api_key_id: string; heartbeat_timeout_seconds: number; user_id: string; key_digest: Buffer | null }, ReadUserStateRow>(

@@ -6,9 +6,9 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
- * Deletes a batch of the deliveries of events. Event by event, so that the first events have no deliveries left
- * while the last event may still have some. `reached` is the position of the last event from which a delivery was
- * deleted.
+ * Deletes a batch of the deliveries of events. Event by event, so that the first events have no deliveries
+ * left while the last event may still have some. `reached` is the position of the last event from which a
+ * delivery was deleted.
  * @see prisma/sql/events/delete-deliveries.sql
  */
 export const deleteDeliveries = one<{ event_ids: readonly string[]; limit: number }, DeleteDeliveriesRow>(
@@ -176,9 +176,9 @@ export interface ListEventsOfDeletedUsersRow {
 }
 
 /**
- * The events to delete: from the oldest event up to the first event that is young enough to stay, so that the
- * log always starts at one sequence. The sequence does not follow created_at exactly, because concurrent events
- * may be numbered in another order.
+ * The events to delete: from the oldest event up to the first event that is young enough to stay, so that
+ * the log always starts at one sequence. The sequence does not follow created_at exactly, because
+ * concurrent events may be numbered in another order.
  * @see prisma/sql/events/list-old-events.sql
  */
 export const listOldEvents = many<{ days: number; limit: number }, ListOldEventsRow>(
@@ -211,8 +211,8 @@ export interface ListProjectEventsRow {
 }
 
 /**
- * Assigns a sequence to a batch of the committed events that have none. Returns the last sequence of the log and
- * the number of events.
+ * Assigns a sequence to a batch of the committed events that have none. Returns the last sequence of the
+ * log and the number of events.
  * @see prisma/sql/events/number-events.sql
  */
 export const numberEvents = one<{ limit: number }, NumberEventsRow>(

@@ -23,8 +23,8 @@ export interface DeleteOldRecordsRow {
 }
 
 /**
- * The stored response of a request. A separate statement after the lock, so that its snapshot includes what the
- * previous holder committed.
+ * The stored response of a request. A separate statement after the lock, so that its snapshot includes what
+ * the previous holder committed.
  * @see prisma/sql/idempotency/find-record.sql
  */
 export const findRecord = optional<{ owner_id: string; key_digest: Buffer }, FindRecordRow>(

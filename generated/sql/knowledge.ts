@@ -32,7 +32,8 @@ export const addToLexemes = many<{ counts: object | string; knowledge_base_id: s
 ), added AS (
   INSERT INTO lexemes (knowledge_base_id, lexeme, chunks)
   SELECT $2, c.lexeme, c.chunks FROM counts c
-  WHERE NOT EXISTS (SELECT FROM lexemes l WHERE l.knowledge_base_id = $2 AND l.lexeme = c.lexeme)
+  WHERE NOT EXISTS (SELECT FROM lexemes l WHERE l.knowledge_base_id = $2
+    AND l.lexeme = c.lexeme)
   RETURNING id, lexeme
 )
 SELECT * FROM known UNION ALL SELECT * FROM added`,
@@ -44,7 +45,8 @@ export interface AddToLexemesRow {
 }
 
 /**
- * Marks the document of a job as being processed, unless the job is out of date, and reads what parsing needs.
+ * Marks the document of a job as being processed, unless the job is out of date, and reads what parsing
+ * needs.
  * @see prisma/sql/knowledge/claim-document.sql
  */
 export const claimDocument = optional<{ id: string; wanted: number }, ClaimDocumentRow>(
@@ -71,7 +73,8 @@ export interface ClaimDocumentRow {
 }
 
 /**
- * Deletes a batch of the documents of a knowledge base, but nothing if the batch contains all documents that are left.
+ * Deletes a batch of the documents of a knowledge base, but nothing if the batch contains all documents
+ * that are left.
  * @see prisma/sql/knowledge/delete-all-but-last-documents.sql
  */
 export const deleteAllButLastDocuments = one<{ knowledge_base_id: string; max_chunks: number }, DeleteAllButLastDocumentsRow>(
@@ -79,7 +82,8 @@ export const deleteAllButLastDocuments = one<{ knowledge_base_id: string; max_ch
   `WITH batch AS MATERIALIZED (SELECT id FROM (
   SELECT id, sum(chunk_count) OVER (ORDER BY id) - chunk_count AS before
   FROM (
-    SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1 ORDER BY d.id LIMIT 100
+    SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1
+      ORDER BY d.id LIMIT 100
   ) d
 ) s WHERE before < $2), deleted AS (
   DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM batch))
@@ -157,7 +161,8 @@ export const deleteDocuments = one<{ knowledge_base_id: string; max_chunks: numb
   `WITH deleted AS (DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM (
   SELECT id, sum(chunk_count) OVER (ORDER BY id) - chunk_count AS before
   FROM (
-    SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1 ORDER BY d.id LIMIT 100
+    SELECT d.id, d.chunk_count FROM documents d WHERE d.knowledge_base_id = $1
+      ORDER BY d.id LIMIT 100
   ) d
 ) s WHERE before < $2)) RETURNING 1)
 SELECT count(*)::int AS n FROM deleted`,
@@ -203,7 +208,8 @@ export const deleteRemovedChunks = one<{ knowledge_base_id: string; limit: numbe
   'knowledge/delete-removed-chunks',
   `WITH deleted AS (
   DELETE FROM removed_chunks
-  WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2))
+  WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = $1
+    LIMIT $2))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -220,7 +226,8 @@ export interface DeleteRemovedChunksRow {
 export const findDocumentByContent = optional<{ knowledge_base_id: string; sha256: string }, FindDocumentByContentRow>(
   'knowledge/find-document-by-content',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`,
@@ -307,11 +314,14 @@ export interface HoldLexemesRow {
  */
 export const insertChunks = none<{ document_id: string; knowledge_base_id: string; language: string; chunks: object | string }>(
   'knowledge/insert-chunks',
-  `INSERT INTO chunks (id, document_id, knowledge_base_id, language, position, start_index, end_index, page, heading,
+  `INSERT INTO chunks (id, document_id, knowledge_base_id, language, position, start_index, end_index, page,
+  heading,
   tokens, text, terms, term_counts, embedding)
-SELECT id, $1, $2, $3, position, start, "end", page, heading, tokens, text, terms,
+SELECT id, $1, $2, $3, position, start, "end", page, heading, tokens, text,
+  terms,
   counts, embedding
-FROM json_to_recordset($4::json) AS g (id text, position int, start int, "end" int, page int, heading text,
+FROM json_to_recordset($4::json) AS g (id text, position int, start int, "end" int, page int,
+  heading text,
   tokens int, text text, terms int[], counts smallint[], embedding real[])`,
   ['document_id', 'knowledge_base_id', 'language', 'chunks'],
 )
@@ -323,14 +333,16 @@ FROM json_to_recordset($4::json) AS g (id text, position int, start int, "end" i
 export const insertDocument = optional<{ id: string; knowledge_base_id: string; file_id: string | null; name: string; content_type: string; sha256: string; source: string | null; metadata: object | string; created_at: Date | string }, InsertDocumentRow>(
   'knowledge/insert-document',
   `WITH d AS (
-  INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata, created_at,
+  INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata,
+    created_at,
     updated_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
     $9)
   ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['id', 'knowledge_base_id', 'file_id', 'name', 'content_type', 'sha256', 'source', 'metadata', 'created_at'],
@@ -362,7 +374,8 @@ export interface InsertDocumentRow {
 export const insertKnowledgeBase = one<{ id: string; project_id: string | null; owner_id: string; name: string; description: string | null; max_tokens: number; overlap_tokens: number; metadata: object | string; created_at: Date | string }, InsertKnowledgeBaseRow>(
   'knowledge/insert-knowledge-base',
   `WITH k AS (
-  INSERT INTO knowledge_bases (id, project_id, owner_id, space_id, name, description, max_tokens, overlap_tokens,
+  INSERT INTO knowledge_bases (id, project_id, owner_id, space_id, name, description, max_tokens,
+    overlap_tokens,
     metadata, created_at, updated_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
     $7, $8, $9, $9)
@@ -419,8 +432,8 @@ export interface ListBasesOfDeletedUsersRow {
 }
 
 /**
- * The knowledge bases with removed chunks, after the id `after`.
- * Skips from one knowledge base to the next along the index (a loose index scan), regardless of the rows of each.
+ * The knowledge bases with removed chunks, after the id `after`. Skips from one knowledge base to the next
+ * along the index (a loose index scan), regardless of the rows of each.
  * @see prisma/sql/knowledge/list-bases-with-removed-chunks.sql
  */
 export const listBasesWithRemovedChunks = many<{ after: string | null; limit: number }, ListBasesWithRemovedChunksRow>(
@@ -504,7 +517,8 @@ export interface LockDocumentOfJobRow {
 export const lockDocument = optional<{ user_id: string; document_id: string; knowledge_base_id: string }, LockDocumentRow>(
   'knowledge/lock-document',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.role FROM members your_member
@@ -545,7 +559,8 @@ export interface LockDocumentRow {
 export const lockDocumentsOfFiles = many<{ file_ids: readonly string[] }, LockDocumentsOfFilesRow>(
   'knowledge/lock-documents-of-files',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`,
@@ -572,8 +587,8 @@ export interface LockDocumentsOfFilesRow {
 }
 
 /**
- * Locks documents that have waited for ten minutes and have no parsing job. Reads the queue's table, which belongs to
- * pg-boss, but never writes to it.
+ * Locks documents that have waited for ten minutes and have no parsing job. Reads the queue's table, which
+ * belongs to pg-boss, but never writes to it.
  * @see prisma/sql/knowledge/lock-documents-without-job.sql
  */
 export const lockDocumentsWithoutJob = many<{ limit: number }, LockDocumentsWithoutJobRow>(
@@ -678,9 +693,9 @@ export const queueDocumentAgain = none<{ id: string }>(
 )
 
 /**
- * The lexemes of chunks, and how often each occurs.
- * Each chunk gets the lexemes of its language and those of `simple`. The count of a lexeme that both produce is the
- * higher one, which is usually the language's, as its lexeme covers more word forms.
+ * The lexemes of chunks, and how often each occurs. Each chunk gets the lexemes of its language and those
+ * of `simple`. The count of a lexeme that both produce is the higher one, which is usually the language's,
+ * as its lexeme covers more word forms.
  * @see prisma/sql/knowledge/read-chunk-lexemes.sql
  */
 export const readChunkLexemes = many<{ bodies: readonly string[]; headings: readonly string[]; language: string; heading_weight: number; max_count: number }, ReadChunkLexemesRow>(
@@ -696,7 +711,8 @@ found AS (
     LATERAL (
       SELECT lexeme, positions, 1 AS weight FROM unnest(to_tsvector(configuration::regconfig, body))
       UNION ALL
-      SELECT lexeme, positions, $4::int FROM unnest(to_tsvector(configuration::regconfig, heading))
+      SELECT lexeme, positions, $4::int FROM unnest(to_tsvector(configuration::regconfig,
+        heading))
     ) v
   GROUP BY 1, 2, 3
 )
@@ -711,14 +727,15 @@ export interface ReadChunkLexemesRow {
 }
 
 /**
- * A document and the caller's access to its knowledge base. Without a matching document the row has a null `id`, so
- * that a missing document (404) is distinguished from a forbidden one (403).
+ * A document and the caller's access to its knowledge base. Without a matching document the row has a null
+ * `id`, so that a missing document (404) is distinguished from a forbidden one (403).
  * @see prisma/sql/knowledge/read-document.sql
  */
 export const readDocument = optional<{ user_id: string; document_id: string; knowledge_base_id: string }, ReadDocumentRow>(
   'knowledge/read-document',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.role FROM members your_member
@@ -838,10 +855,12 @@ WHERE id = $1 AND wanted = $2 AND status = 'processing'`,
 export const setDocumentFailed = one<{ error: object | string; id: string }, SetDocumentFailedRow>(
   'knowledge/set-document-failed',
   `WITH d AS (
-  UPDATE documents SET status = 'failed', error = $1, updated_at = greatest(now(), updated_at + interval '1 millisecond') WHERE id = $2 RETURNING *
+  UPDATE documents SET status = 'failed', error = $1, updated_at = greatest(now(), updated_at + interval '1 millisecond')
+    WHERE id = $2 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['error', 'id'],
@@ -873,12 +892,14 @@ export interface SetDocumentFailedRow {
 export const setDocumentReady = one<{ is_new: boolean; tokens: number; chunk_count: number; id: string }, SetDocumentReadyRow>(
   'knowledge/set-document-ready',
   `WITH d AS (
-  UPDATE documents SET status = 'ready', error = NULL, revision = revision + CASE WHEN $1 THEN 1 ELSE 0 END,
+  UPDATE documents SET status = 'ready', error = NULL, revision = revision + CASE WHEN $1 THEN 1
+    ELSE 0 END,
     tokens = $2, chunk_count = $3, indexed_at = now(), updated_at = greatest(now(), updated_at + interval '1 millisecond')
   WHERE id = $4 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['is_new', 'tokens', 'chunk_count', 'id'],
@@ -977,7 +998,8 @@ export const updateDocument = one<{ name: string | null; metadata: object | stri
   WHERE id = $3 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id) AS source,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['name', 'metadata', 'id'],

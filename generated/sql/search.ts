@@ -20,14 +20,15 @@ export interface CountUnparsedDocumentsRow {
 }
 
 /**
- * The lexemes that each word stands for in the languages, and those of them that the knowledge bases contain.
- * The limit is never reached. It keeps the planner, which estimates a thousand rows per word, from scanning all
- * lexemes.
+ * The lexemes that each word stands for in the languages, and those of them that the knowledge bases
+ * contain. The limit is never reached. It keeps the planner, which estimates a thousand rows per word, from
+ * scanning all lexemes.
  * @see prisma/sql/search/find-lexemes.sql
  */
 export const findLexemes = many<{ words: readonly string[]; languages: readonly string[]; knowledge_base_ids: readonly string[] }, FindLexemesRow>(
   'search/find-lexemes',
-  `SELECT v.n::int AS n, v.language AS "language", v.lexeme AS "lexeme", l.knowledge_base_id AS base, l.id, l.chunks
+  `SELECT v.n::int AS n, v.language AS "language", v.lexeme AS "lexeme", l.knowledge_base_id AS base, l.id,
+  l.chunks
 FROM (
   SELECT DISTINCT n, language,
     unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme
@@ -157,7 +158,8 @@ export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: 
     LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
 ), matches AS (
   SELECT place, word, max(
-    weight * count * ($7::float8 + 1) / (count + $7 * (1 - $8::float8) + $7 * $8 * tokens / $9::float8)
+    weight * count * ($7::float8 + 1)
+      / (count + $7 * (1 - $8::float8) + $7 * $8 * tokens / $9::float8)
   ) AS weight
   FROM (
     SELECT c.ctid AS place, q.word, q.weight,
@@ -185,7 +187,8 @@ export interface RankByWordsInDocumentsRow {
 }
 
 /**
- * Finds candidate chunks for words and ranks them by BM25; returns the best with the names of their documents.
+ * Finds candidate chunks for words and ranks them by BM25; returns the best with the names of their
+ * documents.
  * @see prisma/sql/search/rank-by-words.sql
  */
 export const rankByWords = many<{ probes: readonly string[]; limits: readonly number[]; knowledge_base_ids: readonly string[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; bases: readonly string[]; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsRow>(
@@ -198,11 +201,13 @@ export const rankByWords = many<{ probes: readonly string[]; limits: readonly nu
   UNION
   SELECT c.place FROM (
     SELECT d.id FROM documents d
-    WHERE d.knowledge_base_id = ANY($3) AND lower(d.name) LIKE ANY($4) LIMIT 20) d,
+    WHERE d.knowledge_base_id = ANY($3) AND lower(d.name) LIKE ANY($4)
+      LIMIT 20) d,
     LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
 ), matches AS (
   SELECT place, word, max(
-    weight * count * ($5::float8 + 1) / (count + $5 * (1 - $6::float8) + $5 * $6 * tokens / $7::float8)
+    weight * count * ($5::float8 + 1)
+      / (count + $5 * (1 - $6::float8) + $5 * $6 * tokens / $7::float8)
   ) AS weight
   FROM (
     SELECT c.ctid AS place, q.word, q.weight,
@@ -243,13 +248,14 @@ export interface ReadChunkTextsRow {
 }
 
 /**
- * The passages for ranked chunks. Returns fewer than were ranked if documents or the caller's membership were removed
- * in the meantime.
+ * The passages for ranked chunks. Returns fewer than were ranked if documents or the caller's membership
+ * were removed in the meantime.
  * @see prisma/sql/search/read-passages.sql
  */
 export const readPassages = many<{ chunk_ids: readonly string[]; scores: readonly number[]; user_id: string; project_ids: readonly string[] | null; limit: number }, ReadPassagesRow>(
   'search/read-passages',
-  `SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index, c.end_index,
+  `SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index,
+  c.end_index,
   c.text, r.score AS "score", d.metadata, d.revision, d.content_type
 FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS r (id, score, place)
   JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
@@ -278,8 +284,8 @@ export interface ReadPassagesRow {
 }
 
 /**
- * The knowledge bases that the caller may read and that have chunks, with their counts by language, and whether the
- * database has the extension pgvector.
+ * The knowledge bases that the caller may read and that have chunks, with their counts by language, and
+ * whether the database has the extension pgvector.
  * @see prisma/sql/search/read-scope.sql
  */
 export const readScope = many<{ knowledge_base_ids: readonly string[]; user_id: string; project_ids: readonly string[] | null }, ReadScopeRow>(

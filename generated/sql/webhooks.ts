@@ -268,8 +268,8 @@ export interface LockEndpointRow {
 }
 
 /**
- * Locks the endpoints that the next statements change, in one order, so that concurrent workers wait instead of
- * deadlocking.
+ * Locks the endpoints that the next statements change, in one order, so that concurrent workers wait
+ * instead of deadlocking.
  * @see prisma/sql/webhooks/lock-endpoints.sql
  */
 export const lockEndpoints = many<{ failing_ids: readonly string[]; succeeding_ids: readonly string[] }, LockEndpointsRow>(
@@ -299,8 +299,9 @@ export interface LockFailedDeliveriesRow {
 }
 
 /**
- * Pending deliveries with everything that is needed to send them. `secrets`: the endpoint's current secret, then the
- * previous secret while it is still valid. `allowed`: whether the endpoint's owner may still read the event.
+ * Pending deliveries with everything that is needed to send them. `secrets`: the endpoint's current secret,
+ * then the previous secret while it is still valid. `allowed`: whether the endpoint's owner may still read
+ * the event.
  * @see prisma/sql/webhooks/read-due-deliveries.sql
  */
 export const readDueDeliveries = many<{ tenant_event_types: readonly string[]; ids: readonly string[] }, ReadDueDeliveriesRow>(
@@ -367,8 +368,8 @@ export const setFailing = none<{ ids: readonly string[] }>(
 )
 
 /**
- * Appends attempts to deliveries, of which the last 20 are kept, and sets their status. An interrupted attempt is null
- * and does not count.
+ * Appends attempts to deliveries, of which the last 20 are kept, and sets their status. An interrupted
+ * attempt is null and does not count.
  * @see prisma/sql/webhooks/update-deliveries.sql
  */
 export const updateDeliveries = none<{ ids: readonly string[]; statuses: readonly ('pending' | 'succeeded' | 'failed')[]; attempts: readonly (object | string | null)[]; requests: readonly (object | string | null)[]; nexts: readonly (Date | string | null)[] }>(

@@ -36,6 +36,11 @@ const steps: Step[] = [
     command: ['scripts/settings/main.ts', '--check'],
   },
   { name: 'layers', summary: 'no layer imports a higher one', command: ['scripts/check/layers.ts'] },
+  {
+    name: 'sql',
+    summary: 'SQL is in prisma/sql, and every file of it is used',
+    command: ['scripts/check/sql.ts'],
+  },
   { name: 'lines', summary: 'no line is longer than 110 columns', command: ['scripts/check/lines.ts'] },
   {
     name: 'lint',

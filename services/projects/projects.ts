@@ -15,7 +15,7 @@ export type Role = components['schemas']['Role']
 /** A deleted project can be restored for this time. */
 export const restorableDays = 30
 
-/** The columns of `Project` without `your_role`, from `projects p`, as in prisma/sql/projects/project-columns.sql. */
+/** The columns of `Project` without `your_role`, from `projects p`, as in projects/project-columns.sql. */
 const projectColumns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.tags,
   p.member_count, p.metadata, p.version, p.created_at, p.updated_at, p.archived_at`
 

@@ -1,5 +1,5 @@
--- Deletes the messages after the given one from the session, which the caller has locked. Returns the first of
--- them, which is the answer, with its Idempotency-Key.
+-- Deletes the messages after the given one from the session, which the caller has locked. Returns the first
+-- of them, which is the answer, with its Idempotency-Key.
 -- @optional
 WITH deleted AS (
     DELETE FROM ai_messages

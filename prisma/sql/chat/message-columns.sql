@@ -1,4 +1,5 @@
--- The columns of a Message except project_id, from ai_messages m, with the citations that the caller may read.
+-- The columns of a Message except project_id, from ai_messages m, with the citations that the caller may
+-- read.
 -- @type finish_reason Schemas['FinishReason']
 -- @type citations Schemas['Citation'][]
 -- @type error Schemas['Message']['error']

@@ -1,5 +1,6 @@
--- The messages of a session before a position, newest first: at most 200 with at most :max_characters together.
--- Leaves out answers from sources that the caller may no longer read, and questions whose answer failed.
+-- The messages of a session before a position, newest first: at most 200 with at most :max_characters
+-- together. Leaves out answers from sources that the caller may no longer read, and questions whose answer
+-- failed.
 -- @many
 SELECT id, role, content, space_ids FROM (
   SELECT m.id, m.role, m.content, m.space_ids, m.position,

@@ -1,7 +1,7 @@
--- The answers of an API key in progress, the tokens that it has used today, and the seconds until the day (UTC)
--- ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null if there is
--- none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the question (see
--- `delete-messages-after`). The answer is then the message after the question.
+-- The answers of an API key in progress, the tokens that it has used today, and the seconds until the day
+-- (UTC) ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null
+-- if there is none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the
+-- question (see `delete-messages-after`). The answer is then the message after the question.
 -- @one
 SELECT (
     SELECT count(*) FROM ai_messages

@@ -1,4 +1,5 @@
--- The columns of a Session except project_id, from ai_sessions s. The join leaves out deleted knowledge bases.
+-- The columns of a Session except project_id, from ai_sessions s. The join leaves out deleted knowledge
+-- bases.
 -- @type metadata Record<string, string>
 s.id, s.title, s.model, s.system_prompt,
 ARRAY(

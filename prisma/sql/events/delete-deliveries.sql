@@ -1,6 +1,6 @@
--- Deletes a batch of the deliveries of events. Event by event, so that the first events have no deliveries left
--- while the last event may still have some. `reached` is the position of the last event from which a delivery was
--- deleted.
+-- Deletes a batch of the deliveries of events. Event by event, so that the first events have no deliveries
+-- left while the last event may still have some. `reached` is the position of the last event from which a
+-- delivery was deleted.
 -- @one
 WITH next AS (
   SELECT d.id, e.position FROM unnest(:event_ids::text[]) WITH ORDINALITY e (id, position)

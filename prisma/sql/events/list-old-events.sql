@@ -1,6 +1,6 @@
--- The events to delete: from the oldest event up to the first event that is young enough to stay, so that the
--- log always starts at one sequence. The sequence does not follow created_at exactly, because concurrent events
--- may be numbered in another order.
+-- The events to delete: from the oldest event up to the first event that is young enough to stay, so that
+-- the log always starts at one sequence. The sequence does not follow created_at exactly, because
+-- concurrent events may be numbered in another order.
 -- @many
 WITH oldest AS (
   SELECT id, sequence, created_at < now() - make_interval(days => :days) AS old

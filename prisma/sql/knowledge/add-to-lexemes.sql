@@ -8,7 +8,8 @@ WITH counts AS MATERIALIZED (
 ), added AS (
   INSERT INTO lexemes (knowledge_base_id, lexeme, chunks)
   SELECT :knowledge_base_id, c.lexeme, c.chunks FROM counts c
-  WHERE NOT EXISTS (SELECT FROM lexemes l WHERE l.knowledge_base_id = :knowledge_base_id AND l.lexeme = c.lexeme)
+  WHERE NOT EXISTS (SELECT FROM lexemes l WHERE l.knowledge_base_id = :knowledge_base_id
+    AND l.lexeme = c.lexeme)
   RETURNING id, lexeme
 )
 SELECT * FROM known UNION ALL SELECT * FROM added

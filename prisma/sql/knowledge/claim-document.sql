@@ -1,4 +1,5 @@
--- Marks the document of a job as being processed, unless the job is out of date, and reads what parsing needs.
+-- Marks the document of a job as being processed, unless the job is out of date, and reads what parsing
+-- needs.
 -- @optional
 WITH d AS (
   UPDATE documents SET status = 'processing', updated_at = {next-updated-at}

@@ -1,4 +1,5 @@
--- Deletes a batch of the documents of a knowledge base, but nothing if the batch contains all documents that are left.
+-- Deletes a batch of the documents of a knowledge base, but nothing if the batch contains all documents
+-- that are left.
 -- @one
 WITH batch AS MATERIALIZED ({first-documents}), deleted AS (
   DELETE FROM documents WHERE id = ANY(ARRAY(SELECT id FROM batch))

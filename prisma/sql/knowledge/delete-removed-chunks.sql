@@ -2,7 +2,8 @@
 -- @one
 WITH deleted AS (
   DELETE FROM removed_chunks
-  WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = :knowledge_base_id LIMIT :limit))
+  WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = :knowledge_base_id
+    LIMIT :limit))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted

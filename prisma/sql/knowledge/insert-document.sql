@@ -1,7 +1,8 @@
 -- Inserts a document, unless the knowledge base has one with the same bytes.
 -- @optional
 WITH d AS (
-  INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata, created_at,
+  INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata,
+    created_at,
     updated_at)
   VALUES (:id, :knowledge_base_id, :file_id?, :name, :content_type, :sha256, :source?, :metadata, :created_at,
     :created_at)

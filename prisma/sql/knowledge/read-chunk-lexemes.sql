@@ -1,6 +1,6 @@
--- The lexemes of chunks, and how often each occurs.
--- Each chunk gets the lexemes of its language and those of `simple`. The count of a lexeme that both produce is the
--- higher one, which is usually the language's, as its lexeme covers more word forms.
+-- The lexemes of chunks, and how often each occurs. Each chunk gets the lexemes of its language and those
+-- of `simple`. The count of a lexeme that both produce is the higher one, which is usually the language's,
+-- as its lexeme covers more word forms.
 -- @many
 WITH given AS (
   SELECT n, unaccent(body) AS body, unaccent(heading) AS heading
@@ -13,7 +13,8 @@ found AS (
     LATERAL (
       SELECT lexeme, positions, 1 AS weight FROM unnest(to_tsvector(configuration::regconfig, body))
       UNION ALL
-      SELECT lexeme, positions, :heading_weight::int FROM unnest(to_tsvector(configuration::regconfig, heading))
+      SELECT lexeme, positions, :heading_weight::int FROM unnest(to_tsvector(configuration::regconfig,
+        heading))
     ) v
   GROUP BY 1, 2, 3
 )

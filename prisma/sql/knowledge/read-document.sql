@@ -1,5 +1,5 @@
--- A document and the caller's access to its knowledge base. Without a matching document the row has a null `id`, so
--- that a missing document (404) is distinguished from a forbidden one (403).
+-- A document and the caller's access to its knowledge base. Without a matching document the row has a null
+-- `id`, so that a missing document (404) is distinguished from a forbidden one (403).
 -- @optional
 SELECT {document-columns}, d.wanted, {projects/access row=k} FROM knowledge_bases k
 LEFT JOIN LATERAL (

@@ -1,7 +1,8 @@
 -- Marks a document as parsed. A new text makes a new revision.
 -- @one
 WITH d AS (
-  UPDATE documents SET status = 'ready', error = NULL, revision = revision + CASE WHEN :is_new THEN 1 ELSE 0 END,
+  UPDATE documents SET status = 'ready', error = NULL, revision = revision + CASE WHEN :is_new THEN 1
+    ELSE 0 END,
     tokens = :tokens, chunk_count = :chunk_count, indexed_at = now(), updated_at = {next-updated-at}
   WHERE id = :id RETURNING *
 )

@@ -1,8 +1,9 @@
--- The lexemes that each word stands for in the languages, and those of them that the knowledge bases contain.
--- The limit is never reached. It keeps the planner, which estimates a thousand rows per word, from scanning all
--- lexemes.
+-- The lexemes that each word stands for in the languages, and those of them that the knowledge bases
+-- contain. The limit is never reached. It keeps the planner, which estimates a thousand rows per word, from
+-- scanning all lexemes.
 -- @many
-SELECT v.n::int AS n, v.language AS "language!", v.lexeme AS "lexeme!", l.knowledge_base_id AS base, l.id, l.chunks
+SELECT v.n::int AS n, v.language AS "language!", v.lexeme AS "lexeme!", l.knowledge_base_id AS base, l.id,
+  l.chunks
 FROM (
   SELECT DISTINCT n, language,
     unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme

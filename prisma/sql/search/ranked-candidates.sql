@@ -1,9 +1,10 @@
--- The best of the chunks in `candidates`, by BM25 with the constants :k1 and :b.
--- width_bucket finds the index of an id in the ascending array `terms` by binary search. Rows are identified by their
--- ctid, the fastest way back to a row, which is stable within the statement.
+-- The best of the chunks in `candidates`, by BM25 with the constants :k1 and :b. width_bucket finds the
+-- index of an id in the ascending array `terms` by binary search. Rows are identified by their ctid, the
+-- fastest way back to a row, which is stable within the statement.
 matches AS (
   SELECT place, word, max(
-    weight * count * (:k1::float8 + 1) / (count + :k1 * (1 - :b::float8) + :k1 * :b * tokens / :average_tokens::float8)
+    weight * count * (:k1::float8 + 1)
+      / (count + :k1 * (1 - :b::float8) + :k1 * :b * tokens / :average_tokens::float8)
   ) AS weight
   FROM (
     SELECT c.ctid AS place, q.word, q.weight,

@@ -1,5 +1,5 @@
--- The knowledge bases that the caller may read and that have chunks, with their counts by language, and whether the
--- database has the extension pgvector.
+-- The knowledge bases that the caller may read and that have chunks, with their counts by language, and
+-- whether the database has the extension pgvector.
 -- @many
 SELECT k.id, c.language, c.chunks, c.tokens,
   EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') AS pgvector

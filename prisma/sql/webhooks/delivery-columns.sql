@@ -1,5 +1,5 @@
--- The columns of a delivery `d` with its event `e`, for its endpoint `w` and the membership `m` of the endpoint's owner
--- in the event's project. `readable`: whether the owner can still read the event.
+-- The columns of a delivery `d` with its event `e`, for its endpoint `w` and the membership `m` of the
+-- endpoint's owner in the event's project. `readable`: whether the owner can still read the event.
 -- @type event_type EventType
 -- @type attempts Schemas['WebhookAttempt'][]
 -- @type request { url: string; headers: Record<string, string> }

@@ -1,5 +1,6 @@
--- Pending deliveries with everything that is needed to send them. `secrets`: the endpoint's current secret, then the
--- previous secret while it is still valid. `allowed`: whether the endpoint's owner may still read the event.
+-- Pending deliveries with everything that is needed to send them. `secrets`: the endpoint's current secret,
+-- then the previous secret while it is still valid. `allowed`: whether the endpoint's owner may still read
+-- the event.
 -- @many
 SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
   w.enabled AND w.deleted_at IS NULL AS enabled,

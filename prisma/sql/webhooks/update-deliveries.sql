@@ -1,5 +1,5 @@
--- Appends attempts to deliveries, of which the last 20 are kept, and sets their status. An interrupted attempt is null
--- and does not count.
+-- Appends attempts to deliveries, of which the last 20 are kept, and sets their status. An interrupted
+-- attempt is null and does not count.
 -- @none
 UPDATE webhook_deliveries d SET
   status = o.status,

@@ -83,7 +83,7 @@ export interface DocumentListQuery {
   q?: string
 }
 
-/** The columns of a document `d` in the knowledge base `k`, as in prisma/sql/knowledge/document-columns.sql. */
+/** The columns of a document `d` of the knowledge base `k`, as in knowledge/document-columns.sql. */
 const documentColumns = `d.id, d.knowledge_base_id, d.name,
   jsonb_build_object(
     'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id
