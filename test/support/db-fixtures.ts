@@ -170,6 +170,7 @@ export async function createWebhookEndpoints(
       url: `https://example.com/${id}`,
       eventTypes: ['project.created'],
       scopes: ['projects:read'],
+      projectIds: [],
       enabled,
       secret: newWebhookSecret(),
       createdAt: timeOf(id),
