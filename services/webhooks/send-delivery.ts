@@ -20,7 +20,7 @@ export interface DueDelivery {
   /** The endpoint's current secret, then the previous secret while it is still valid. */
   secrets: string[]
   enabled: boolean
-  /** Whether the endpoint is failing: see services/events/failing-endpoints.ts. */
+  /** Whether the endpoint is failing: see prisma/sql/events/is-failing.sql. */
   failing: boolean
   /** Whether the endpoint's owner may still read the event. */
   allowed: boolean

@@ -154,7 +154,8 @@ export function typed(
     columns: columns.map(({ name, type }, i) => ({
       name,
       type: source.types.get(name) ?? catalog.types.get(type)!.row ?? 'unknown',
-      nullable: source.nullable.get(name) ?? nullable[i],
+      // A function in FROM has columns that the syntax tree does not show.
+      nullable: source.nullable.get(name) ?? (nullable.length === columns.length ? nullable[i] : true),
     })),
   }
 }

@@ -5,7 +5,7 @@ import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../users/authentication.ts'
 
 /**
- * The parameters of prisma/sql/search/readable.sql. `project_ids` are the projects of the API key; null for all.
+ * The parameters of prisma/sql/search/readable.sql. `project_ids`: the projects of the API key, null for all.
  */
 export function callerParameters({ userId, projectIds }: Principal): {
   user_id: string
