@@ -1,7 +1,6 @@
 // The retention tasks of all domains, in the order in which they run.
 import * as sql from '../generated/sql/idempotency.ts'
-import type { Db } from '../infra/database/database.ts'
-import type { RetentionTask } from '../infra/jobs/retention.ts'
+import { deleteBatch, type RetentionTask } from '../infra/jobs/retention.ts'
 import { deleteDocumentsOfFiles } from './ai/knowledge/documents.ts'
 import { eventRetentionTasks } from './events/retention.ts'
 import { projectRetentionTasks } from './project-purge.ts'
@@ -19,15 +18,10 @@ const idempotencyRecordsPerStep = 5000
 export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {}): RetentionTask[] {
   return [
     ...projectRetentionTasks(),
-    { name: 'answers', step: deleteOldIdempotencyRecords },
+    { name: 'answers', step: deleteBatch(sql.deleteOldRecords, idempotencyRecordsPerStep) },
     ...eventRetentionTasks({ days: eventDays }),
     ...webhookRetentionTasks(),
   ]
-}
-
-async function deleteOldIdempotencyRecords(db: Db): Promise<{ removed: number; more: boolean }> {
-  const { n } = await sql.deleteOldRecords(db, { limit: idempotencyRecordsPerStep })
-  return { removed: n, more: n === idempotencyRecordsPerStep }
 }
 
 /** Deletes expired files and uploads. Documents that were created from a file are deleted before the file. */

@@ -16,6 +16,17 @@ export interface RetentionTask {
   step(db: Db): Promise<{ removed: number; more: boolean }>
 }
 
+/** A step that deletes at most `limit` rows with one statement, which returns their number `n`. */
+export function deleteBatch(
+  deleteRows: (db: Db, parameters: { limit: number }) => Promise<{ n: number }>,
+  limit: number,
+): RetentionTask['step'] {
+  return async (db) => {
+    const { n } = await deleteRows(db, { limit })
+    return { removed: n, more: n === limit }
+  }
+}
+
 export interface DeleteEachOptions<T> {
   /** A page of items in a fixed order: those after `after`, or the first. */
   list(db: Db, after: T | null): Promise<T[]>

@@ -8,7 +8,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Role } from './projects.ts'
 
-/** The columns that decide about the access to a resource. `accessColumns` selects them. */
+/** The columns that decide about the access to a resource. prisma/sql/projects/access.sql selects them. */
 export interface WorkspaceResource {
   project_id: string | null
   owner_id: string
@@ -17,20 +17,6 @@ export interface WorkspaceResource {
    */
   your_role: Role | null
   project_status: 'active' | 'archived' | 'deleted' | null
-}
-
-/**
- * SQL for the columns of `WorkspaceResource`, for a table with project_id and owner_id.
- * @param alias the alias of the table.
- * @param user the placeholder of the caller's id, such as `$2`.
- * @param options.lock locks the project, so that it cannot be archived before the transaction ends.
- */
-export function accessColumns(alias: string, user: string, { lock = false } = {}): string {
-  return `${alias}.project_id, ${alias}.owner_id,
-    (SELECT your_member.role::text FROM members your_member
-     WHERE your_member.project_id = ${alias}.project_id AND your_member.user_id = ${user}) AS your_role,
-    (SELECT its_project.status::text FROM projects its_project
-     WHERE its_project.id = ${alias}.project_id${lock ? ' FOR SHARE' : ''}) AS project_status`
 }
 
 interface ResourceRequest {

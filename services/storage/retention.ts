@@ -3,7 +3,7 @@
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { Emitter } from '../events/emit.ts'
-import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
+import { deleteBatch, deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { isBlobKey } from './blobs/blob-store.ts'
 import type { Storage } from './storage.ts'
 import { deleteExpiredUploads } from './uploads/retention.ts'
@@ -55,11 +55,7 @@ export function storageRetentionTasks(
   return [
     {
       name: 'files of deleted users',
-      async step(db) {
-        const limit = batchSize.filesOfDeletedUsers
-        const { n } = await sql.deleteFilesOfDeletedUsers(db, { limit })
-        return { removed: n, more: n === limit }
-      },
+      step: deleteBatch(sql.deleteFilesOfDeletedUsers, batchSize.filesOfDeletedUsers),
     },
     {
       name: 'orphans',
