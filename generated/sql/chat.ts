@@ -328,7 +328,9 @@ WHERE m.session_id = $3`,
       position: `m.position`,
     },
     id: `m.position`,
-    total: `SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = $3`,
+    totals: {
+      '': `SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = $3`,
+    },
   },
 )
 export interface ListMessagesRow {
@@ -373,6 +375,8 @@ WHERE s.space_id = $1`,
       updated_at: `s.updated_at`,
     },
     id: `s.id`,
+    totals: {
+    },
   },
 )
 export interface ListSessionsRow {

@@ -457,6 +457,55 @@ export interface ListBasesWithRemovedChunksRow {
 }
 
 /**
+ * The documents of a knowledge base. TypeIDs sort by creation time.
+ * @see prisma/sql/knowledge/list-documents.sql
+ */
+export const listDocuments = page<{ knowledge_base_id: string }, { status: 'queued' | 'processing' | 'ready' | 'failed'; pattern: string }, 'created_at' | 'name', ListDocumentsRow>(
+  'knowledge/list-documents',
+  {
+    select: `SELECT d.id, d.knowledge_base_id, d.name,
+jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
+  d.file_id) AS source,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
+d.indexed_at, k.project_id
+FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+WHERE d.knowledge_base_id = $1`,
+    names: ['knowledge_base_id', 'status', 'pattern'],
+    filters: {
+      status: { sql: `d.status = $2`, searches: true },
+      pattern: { sql: `lower(d.name) LIKE lower($3)`, searches: true },
+    },
+    sorts: {
+      created_at: `d.id`,
+      name: `lower(d.name)`,
+    },
+    id: `d.id`,
+    totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM document_counts WHERE knowledge_base_id = $1`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM document_counts
+WHERE knowledge_base_id = $1 AND status = $2`,
+    },
+  },
+)
+export interface ListDocumentsRow {
+  id: string
+  knowledge_base_id: string
+  name: string
+  source: Schemas['Document']['source']
+  content_type: string
+  status: 'queued' | 'processing' | 'ready' | 'failed'
+  error: NonNullable<Schemas['Document']['error']> | null
+  sha256: string
+  tokens: number
+  chunk_count: number
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  indexed_at: string | null
+  project_id: string | null
+}
+
+/**
  * The knowledge bases of a project or user. TypeIDs sort by creation time.
  * @see prisma/sql/knowledge/list-knowledge-bases.sql
  */
@@ -481,6 +530,8 @@ k.metadata, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHER
       name: `lower(k.name)`,
     },
     id: `k.id`,
+    totals: {
+    },
   },
 )
 export interface ListKnowledgeBasesRow {

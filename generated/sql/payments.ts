@@ -754,6 +754,8 @@ WHERE o.space_id = $1`,
       total_amount: `o.total_amount`,
     },
     id: `o.id`,
+    totals: {
+    },
   },
 )
 export interface ListOrdersRow {
@@ -811,6 +813,8 @@ WHERE true`,
       unit_amount: `p.unit_amount`,
     },
     id: `p.id`,
+    totals: {
+    },
   },
 )
 export interface ListPricesRow {
@@ -843,6 +847,8 @@ WHERE true`,
       name: `lower(p.name)`,
     },
     id: `p.id`,
+    totals: {
+    },
   },
 )
 export interface ListProductsRow {
@@ -874,6 +880,8 @@ WHERE r.order_id = $1`,
       amount: `r.amount`,
     },
     id: `r.id`,
+    totals: {
+    },
   },
 )
 export interface ListRefundsRow {
@@ -910,6 +918,8 @@ WHERE s.space_id = $1`,
       current_period_end: `coalesce(s.period_end, 'infinity')`,
     },
     id: `s.id`,
+    totals: {
+    },
   },
 )
 export interface ListSubscriptionsRow {

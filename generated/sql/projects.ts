@@ -198,6 +198,8 @@ WHERE m.project_id = $1`,
       name: `lower(u.name)`,
     },
     id: `m.id`,
+    totals: {
+    },
   },
 )
 export interface ListMembersRow {
@@ -207,6 +209,54 @@ export interface ListMembersRow {
   added_by: string | null
   created_at: string
   user: Schemas['Member']['user']
+}
+
+/**
+ * The projects that a user is a member of.
+ * @see prisma/sql/projects/list-projects.sql
+ */
+export const listProjects = page<{ user_id: string }, { status: 'active' | 'archived' | 'deleted'; project_ids: readonly string[]; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
+  'projects/list-projects',
+  {
+    select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, m.role AS your_role
+FROM members m JOIN projects p ON p.id = m.project_id
+WHERE m.user_id = $1`,
+    names: ['user_id', 'status', 'project_ids', 'category', 'tag', 'pattern'],
+    filters: {
+      status: { sql: `m.project_status = $2`, otherwise: `m.project_status <> 'deleted'` },
+      project_ids: { sql: `m.project_id = ANY($3)` },
+      category: { sql: `p.category = $4`, searches: true },
+      tag: { sql: `p.tags @> ARRAY[$5::text]`, searches: true },
+      pattern: { sql: `p.name ILIKE $6 OR p.description ILIKE $6`, searches: true },
+    },
+    sorts: {
+      created_at: `m.project_id`,
+      updated_at: `p.updated_at`,
+      name: `lower(p.name)`,
+    },
+    id: `m.project_id`,
+    totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = $1 AND status <> 'deleted'`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = $1 AND status = $2`,
+    },
+  },
+)
+export interface ListProjectsRow {
+  id: string
+  name: string
+  description: string | null
+  status: 'active' | 'archived' | 'deleted'
+  category: string | null
+  owner_id: string
+  tags: string[]
+  member_count: number
+  metadata: Record<string, string>
+  version: number
+  created_at: string
+  updated_at: string
+  archived_at: string | null
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer'
 }
 
 /**

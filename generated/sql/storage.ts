@@ -483,8 +483,10 @@ WHERE f.space_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
       bytes: `f.bytes`,
     },
     id: `f.id`,
-    total: `SELECT coalesce((SELECT files FROM storage_usage WHERE space_id = $1), 0)
+    totals: {
+      '': `SELECT coalesce((SELECT files FROM storage_usage WHERE space_id = $1), 0)
   - (SELECT count(*) FROM files f WHERE f.space_id = $1 AND f.expires_at <= now()) AS total`,
+    },
   },
 )
 export interface ListFilesRow {
@@ -528,7 +530,9 @@ WHERE l.file_id = $1`,
       expires_at: `l.expires_at`,
     },
     id: `l.id`,
-    total: `SELECT count(*) AS total FROM file_links WHERE file_id = $1`,
+    totals: {
+      '': `SELECT count(*) AS total FROM file_links WHERE file_id = $1`,
+    },
   },
 )
 export interface ListLinksRow {

@@ -120,6 +120,8 @@ WHERE user_id = $1 AND deleted_at IS NULL`,
       created_at: `created_at`,
     },
     id: `id`,
+    totals: {
+    },
   },
 )
 export interface ListEndpointsRow {

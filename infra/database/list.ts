@@ -2,7 +2,7 @@
 import type { Db } from './database.ts'
 import { offsetOf, pageOfRows, type Page, type PageQuery } from './pagination.ts'
 import { valuesOf } from './queries.ts'
-import { statementOf, type Statement } from './statements.ts'
+import { statement, type Statement } from './statements.ts'
 
 export interface List {
   /** SELECT … FROM … WHERE …, without ORDER BY. */
@@ -15,12 +15,14 @@ export interface List {
   sorts: Record<string, string>
   /** A unique column, which breaks ties. */
   id: string
-  /** Reads the `total` of the list without filters. Default: counts the rows. */
-  total?: string
+  /** Queries that read the `total`, by the names of the chosen filters. Default: counts the rows. */
+  totals: Record<string, string>
 }
 
 interface Filter {
   sql: string
+  /** The condition of the list without this filter. Default: none. */
+  otherwise?: string
   /** The best plan depends on the value, so the statement is not prepared. Default false. */
   searches?: boolean
 }
@@ -50,7 +52,7 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
   const composed = new Map<string, ComposedList>()
   const read = async (db: Db, parameters: PageParameters<Parameters, Filters, Sort>): Promise<Page<Row>> => {
     const choice = choiceOf(list, parameters)
-    const key = JSON.stringify(choice)
+    const key = `${choice.filters.join(' ')}|${choice.sort}|${choice.order}|${choice.isFirst}`
     let found = composed.get(key)
     if (found === undefined) composed.set(key, (found = compose(label, list, choice)))
     const values = valuesOf(found.names, { ...parameters, offset: offsetOf(parameters) })
@@ -88,12 +90,11 @@ export function compose(label: string, list: List, { filters, sort, order, isFir
   const direction = order === 'asc' ? 'ASC' : 'DESC'
   const sortKey = list.sorts[sort]
   const keys = sortKey === list.id ? [list.id] : [sortKey, list.id]
-  const selected = filters.map((name) => list.filters[name])
-  const select = [list.select, ...selected.map(({ sql }) => `AND (${sql})`)].join('\n')
-  const total =
-    filters.length === 0 && list.total !== undefined
-      ? list.total
-      : `SELECT count(*) AS total FROM (${select}) counted`
+  const conditions = Object.entries(list.filters).flatMap(([name, { sql, otherwise }]) =>
+    filters.includes(name) ? [sql] : (otherwise ?? []),
+  )
+  const select = [list.select, ...conditions.map((condition) => `AND (${condition})`)].join('\n')
+  const total = list.totals[filters.join(' ')] ?? `SELECT count(*) AS total FROM (${select}) counted`
   // Without OFFSET, PostgreSQL can reuse one plan for the first page, which is the most frequent request.
   const numbered = `SELECT t.total::int, x.* FROM (${total}) t LEFT JOIN LATERAL (
     SELECT * FROM (
@@ -109,7 +110,8 @@ export function compose(label: string, list: List, { filters, sort, order, isFir
     const index = names.indexOf(name)
     return `$${index === -1 ? names.push(name) : index + 1}`
   })
-  const prepared = statementOf<unknown>(text, { searches: selected.some(({ searches }) => searches) })
+  const searches = filters.some((name) => list.filters[name].searches)
+  const prepared = searches ? { text } : statement<unknown>(text)
   return { statement: { ...prepared, label }, names }
 }
 

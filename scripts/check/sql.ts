@@ -11,8 +11,6 @@ const exceptions: Record<string, string> = {
   'infra/database/': 'connections, transactions, notifications, and the builder of lists',
   'infra/jobs/': 'the tables of pg-boss, which its own migrations create',
   'infra/postgres/': 'the server itself, and the run of the migrations',
-  'services/ai/knowledge/documents.ts': 'its list takes the total from a counter by status',
-  'services/projects/projects.ts': 'its list pages on members before it joins projects',
   'scripts/bench/': 'compares with SQL that the product does not contain',
   'scripts/generate/': 'reads the catalogue of the database',
   'scripts/migrate/': 'creates the database for a comparison',

@@ -1132,5 +1132,5 @@ t.test('the official client accepts the fake model server', async (t) => {
     constructor: APIError,
     type: 'server_error',
   })
-  t.equal(modelServer.aborted.length, 1)
+  await waitUntil(() => modelServer.aborted.length === 1)
 })

@@ -276,6 +276,14 @@ const mistakes: Record<string, [text: string, expected: RegExp]> = {
     `${list}-- @sort a\nnam\n-- @id\nid`,
     /x\.sql:5:1: column "nam" does not exist/,
   ],
+  'a condition without a filter': [
+    `${list}-- @otherwise\nname = 'a'\n-- @sort id\nid\n-- @id\nid`,
+    /x\.sql:4:1: @otherwise follows a @filter/,
+  ],
+  'a total with an unknown filter': [
+    `${list}-- @sort id\nid\n-- @id\nid\n-- @total status\nSELECT 1 AS total`,
+    /x\.sql:8:1: there is no filter status before this @total/,
+  ],
   'a list without a sort key': [`${list}-- @id\nid`, /x\.sql:1:1: a @page states an @id/],
 }
 for (const [name, [text, expected]] of Object.entries(mistakes))

@@ -106,7 +106,7 @@ function rowType(name: string, columns: Column[]): string {
 }
 
 function listOf(source: SqlSource): string {
-  const { filters, sorts, total, id } = source.list!
+  const { filters, sorts, totals, id } = source.list!
   const names = source.parameters.map(({ name }) => ({ name }))
   return [
     '  {',
@@ -114,15 +114,19 @@ function listOf(source: SqlSource): string {
     `    names: ${namesOf(names)},`,
     '    filters: {',
     ...filters.map(
-      ({ name, text, searches }) =>
-        `      ${name}: { sql: ${literal(text)}${searches ? ', searches: true' : ''} },`,
+      ({ name, text, otherwise, searches }) =>
+        `      ${name}: { sql: ${literal(text)}${otherwise === null ? '' : `, otherwise: ${literal(otherwise)}`}${
+          searches ? ', searches: true' : ''
+        } },`,
     ),
     '    },',
     '    sorts: {',
     ...sorts.map(({ name, text }) => `      ${name}: ${literal(text)},`),
     '    },',
     `    id: ${literal(id)},`,
-    ...(total === null ? [] : [`    total: ${literal(total)},`]),
+    '    totals: {',
+    ...totals.map(({ filters: names, text }) => `      '${names.join(' ')}': ${literal(text)},`),
+    '    },',
     '  },',
   ].join('\n')
 }

@@ -31,6 +31,8 @@ interface Origin {
 export interface Filter {
   name: string
   text: Text
+  /** The condition of the list without this filter. Default: none. */
+  otherwise: Text | null
   /** The best plan depends on the value, so the statement is not prepared. */
   searches: boolean
 }
@@ -40,8 +42,8 @@ export interface ListParts {
   required: number
   filters: Filter[]
   sorts: Array<{ name: string; text: Text }>
-  /** Reads the total of the list without filters. Default: counts the rows. */
-  total: Text | null
+  /** Queries that read the total of the list with exactly these filters. Default: counts the rows. */
+  totals: Array<{ filters: string[]; text: Text }>
   /** The unique column that breaks ties. */
   id: Text
 }
@@ -178,7 +180,7 @@ class Reader {
     return readFileSync(join(this.#root, file), 'utf8')
   }
 
-  /** The statement, and for a list its filters, sorts, total and id. Annotations begin them. */
+  /** The statement, and for a list its filters, sorts, totals and id. Annotations begin them. */
   #sections(content: string): Section[] {
     const sections: Section[] = [{ kind: 'statement', value: '', at: 0, start: 0, end: 0, returns: null }]
     let begun = false
@@ -198,7 +200,7 @@ class Reader {
         this.#addType(this.#file, offset, value)
       } else if (kind === 'nullable') {
         this.#nullableParameters.add(value)
-      } else if (['filter', 'sort', 'total', 'id'].includes(kind)) {
+      } else if (['filter', 'otherwise', 'sort', 'total', 'id'].includes(kind)) {
         sections.at(-1)!.end = offset
         sections.push({ kind, value, at: offset, start: next, end: next, returns: null })
       } else {
@@ -221,22 +223,39 @@ class Reader {
       required: this.#parameters.length,
       filters: [],
       sorts: [],
-      total: null,
+      totals: [],
       id: { sql: '', origins: [] },
     }
     for (const { kind, value, at, start, end } of sections) {
       const text = this.#expand(content, start, end)
-      const [name, ...options] = value.split(/ +/)
-      if (kind === 'filter') parts.filters.push({ name, text, searches: options.includes('searches') })
-      else if (kind === 'sort') parts.sorts.push({ name, text })
-      else if (kind === 'total') parts.total = text
-      else parts.id = text
-      if ((kind === 'filter' || kind === 'sort') && name === '')
+      const words = value.split(/ +/).filter((word) => word !== '')
+      const [name, ...options] = words
+      if ((kind === 'filter' || kind === 'sort') && name === undefined)
         throw new SqlMistake(this.#file, at, `@${kind} takes a name`)
+      if (kind === 'filter')
+        parts.filters.push({ name, text, otherwise: null, searches: options.includes('searches') })
+      else if (kind === 'otherwise') this.#lastFilter(parts, at).otherwise = text
+      else if (kind === 'sort') parts.sorts.push({ name, text })
+      else if (kind === 'total') parts.totals.push({ filters: this.#namesOfFilters(parts, words, at), text })
+      else parts.id = text
     }
     if (parts.sorts.length === 0 || parts.id.sql === '')
       throw new SqlMistake(this.#file, 0, 'a @page states an @id and at least one @sort')
     return parts
+  }
+
+  #lastFilter({ filters }: ListParts, at: number): Filter {
+    const last = filters.at(-1)
+    if (last === undefined) throw new SqlMistake(this.#file, at, '@otherwise follows a @filter')
+    return last
+  }
+
+  /** The names in the order of the filters, as the runtime looks them up. */
+  #namesOfFilters({ filters }: ListParts, words: string[], at: number): string[] {
+    const unknown = words.find((word) => !filters.some(({ name }) => name === word))
+    if (unknown !== undefined)
+      throw new SqlMistake(this.#file, at, `there is no filter ${unknown} before this @total`)
+    return filters.map(({ name }) => name).filter((name) => words.includes(name))
   }
 
   #expand(content: string, start: number, end: number): Text {

@@ -151,7 +151,7 @@ async function describeText(client: pg.Client, source: SqlSource, text: Text): P
 
 /** Describes the list with each filter and each sort key, and takes over the types of their parameters. */
 async function describeParts(client: pg.Client, source: SqlSource, description: Description): Promise<void> {
-  const { filters, sorts, total } = source.list!
+  const { filters, sorts, totals, id } = source.list!
   const join = (separator: string, part: Text): Text => ({
     sql: `${source.text.sql}${separator}${part.sql}`,
     origins: [
@@ -164,9 +164,10 @@ async function describeParts(client: pg.Client, source: SqlSource, description: 
   })
   const parts = [
     ...filters.map(({ text }) => join('\nAND ', text)),
+    ...filters.flatMap(({ otherwise }) => (otherwise === null ? [] : [join('\nAND ', otherwise)])),
     ...sorts.map(({ text }) => join('\nORDER BY ', text)),
-    join('\nORDER BY ', source.list!.id),
-    ...(total === null ? [] : [total]),
+    join('\nORDER BY ', id),
+    ...totals.map(({ text }) => text),
   ]
   for (const part of parts) {
     const { text, numbers } = renumbered(part)

@@ -9,7 +9,7 @@ import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { listPage, type Page, containsPattern } from '../../../infra/database/pagination.ts'
+import { containsPattern, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requirePermission, requireWorkspaceStatus } from '../../projects/resource-access.ts'
 
@@ -83,46 +83,17 @@ export interface DocumentListQuery {
   q?: string
 }
 
-/** The columns of a document `d` of the knowledge base `k`, as in knowledge/document-columns.sql. */
-const documentColumns = `d.id, d.knowledge_base_id, d.name,
-  jsonb_build_object(
-    'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id', d.file_id
-  ) AS source,
-  d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at,
-  d.updated_at, d.indexed_at, k.project_id`
-// TypeIDs sort by creation time.
-const sortKeys = { created_at: 'd.id', name: 'lower(d.name)' }
-
-/** A page of the documents of a knowledge base. One statement, including the total. */
+/** A page of the documents of a knowledge base, with the total, in one statement. */
 export async function listDocuments(
   db: Db,
   knowledgeBaseId: string,
-  { status, q, ...query }: DocumentListQuery,
+  { q, ...query }: DocumentListQuery,
 ): Promise<Page<Document>> {
-  const values: unknown[] = [knowledgeBaseId]
-  const filters = ['knowledge_base_id = $1']
-  if (status !== undefined) filters.push(`status = $${values.push(status)}::"DocumentStatus"`)
-  const countedFilters = filters.join(' AND ')
-  const documentFilters = filters.map((filter) => `d.${filter}`)
-  if (q !== undefined) documentFilters.push(`lower(d.name) LIKE lower($${values.push(containsPattern(q))})`)
-  return await listPage<Document>(
-    db,
-    {
-      from: 'documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id',
-      columns: documentColumns,
-      filters: documentFilters,
-      values,
-      key: sortKeys[query.sort],
-      id: 'd.id',
-      // The table of counts has the total, unless the list is searched by name.
-      total:
-        q === undefined
-          ? `SELECT coalesce(sum(count), 0) AS total FROM document_counts WHERE ${countedFilters}`
-          : `SELECT count(*) AS total FROM documents d WHERE ${documentFilters.join(' AND ')}`,
-      searches: documentFilters.length > 1,
-    },
-    query,
-  )
+  return await sql.listDocuments(db, {
+    knowledge_base_id: knowledgeBaseId,
+    pattern: q === undefined ? undefined : containsPattern(q),
+    ...query,
+  })
 }
 
 export interface NewDocument {

@@ -1,0 +1,29 @@
+-- The projects that a user is a member of.
+-- @page
+SELECT {project-columns}, m.role AS your_role
+FROM members m JOIN projects p ON p.id = m.project_id
+WHERE m.user_id = :user_id
+-- @filter status
+m.project_status = :status
+-- @otherwise
+m.project_status <> 'deleted'
+-- @filter project_ids
+m.project_id = ANY(:project_ids)
+-- @filter category searches
+p.category = :category
+-- @filter tag searches
+p.tags @> ARRAY[:tag::text]
+-- @filter pattern searches
+p.name ILIKE :pattern OR p.description ILIKE :pattern
+-- @sort created_at
+m.project_id
+-- @sort updated_at
+p.updated_at
+-- @sort name
+lower(p.name)
+-- @id
+m.project_id
+-- @total
+SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = :user_id AND status <> 'deleted'
+-- @total status
+SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = :user_id AND status = :status
