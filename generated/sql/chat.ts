@@ -509,7 +509,7 @@ WHERE id = $3 AND user_id = $4 AND key_digest IS NULL`,
 )
 
 /**
- * Tells the process that generates an answer to cancel it.
+ * Notifies the process that generates the answer :id that the user has cancelled it.
  * @see prisma/sql/chat/notify-cancel.sql
  */
 export const notifyCancel = one<{ channel: string; id: string }, NotifyCancelRow>(

@@ -315,14 +315,11 @@ export interface HoldLexemesRow {
 export const insertChunks = none<{ document_id: string; knowledge_base_id: string; language: string; chunks: object | string }>(
   'knowledge/insert-chunks',
   `INSERT INTO chunks (id, document_id, knowledge_base_id, language, position, start_index, end_index, page,
-  heading,
-  tokens, text, terms, term_counts, embedding)
+  heading, tokens, text, terms, term_counts, embedding)
 SELECT id, $1, $2, $3, position, start, "end", page, heading, tokens, text,
-  terms,
-  counts, embedding
+  terms, counts, embedding
 FROM json_to_recordset($4::json) AS g (id text, position int, start int, "end" int, page int,
-  heading text,
-  tokens int, text text, terms int[], counts smallint[], embedding real[])`,
+  heading text, tokens int, text text, terms int[], counts smallint[], embedding real[])`,
   ['document_id', 'knowledge_base_id', 'language', 'chunks'],
 )
 
@@ -334,8 +331,7 @@ export const insertDocument = optional<{ id: string; knowledge_base_id: string; 
   'knowledge/insert-document',
   `WITH d AS (
   INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata,
-    created_at,
-    updated_at)
+    created_at, updated_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
     $9)
   ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
@@ -375,8 +371,7 @@ export const insertKnowledgeBase = one<{ id: string; project_id: string | null; 
   'knowledge/insert-knowledge-base',
   `WITH k AS (
   INSERT INTO knowledge_bases (id, project_id, owner_id, space_id, name, description, max_tokens,
-    overlap_tokens,
-    metadata, created_at, updated_at)
+    overlap_tokens, metadata, created_at, updated_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
     $7, $8, $9, $9)
   RETURNING *
@@ -879,7 +874,8 @@ export interface ReferenceKnowledgeBaseRow {
 }
 
 /**
- * Resets what a document tells about its text and chunks, which are deleted.
+ * Sets the fields of a document that describe its text and chunks to those of an unparsed document, because
+ * the text and chunks are deleted.
  * @see prisma/sql/knowledge/reset-index-fields.sql
  */
 export const resetIndexFields = none<{ id: string }>(

@@ -84,15 +84,12 @@ export function openDatabase({
     pool,
     prisma,
     requestId: null,
-    async sql<Row>({ name, text, label }: Statement<Row>, values: unknown[]) {
-      let rows: unknown[]
+    async sql(statement, values) {
       try {
-        rows = (await pool.query({ name, text, values, types } as pg.QueryConfig)).rows
+        return await query(pool, statement, values, onRows)
       } catch (error) {
         throw toApiError(error)
       }
-      if (onRows !== undefined && label !== undefined) onRows(label, rows)
-      return rows as Row[]
     },
     transaction: (work, options) => transactions.run(work, null, options),
     afterCommit: (effect) => {
@@ -145,6 +142,17 @@ interface TransactionState {
   slot: Slot
   /** Effects that run after the commit. */
   effects: Effect[]
+}
+
+async function query<Row>(
+  connection: { query(config: pg.QueryConfig): Promise<pg.QueryResult> },
+  { name, text, label }: Statement<Row>,
+  values: unknown[],
+  onRows: OnRows | undefined,
+): Promise<Row[]> {
+  const { rows } = await connection.query({ name, text, values, types } as pg.QueryConfig)
+  if (label !== undefined) onRows?.(label, rows)
+  return rows as Row[]
 }
 
 /** Runs transactions, with retries after deadlocks and serialization failures, then their effects. */
@@ -206,11 +214,7 @@ function createTransactionDb(
   const inside: Db = {
     prisma: tx,
     requestId,
-    async sql<Row>({ name, text, label }: Statement<Row>, values: unknown[]) {
-      const { rows } = await connection.query({ name, text, values, types })
-      if (onRows !== undefined && label !== undefined) onRows(label, rows)
-      return rows as Row[]
-    },
+    sql: (statement, values) => query(connection, statement, values, onRows),
     transaction: (work) => work(inside),
     afterCommit: (effect) => {
       effects.push(effect)

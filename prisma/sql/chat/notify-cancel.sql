@@ -1,3 +1,3 @@
--- Tells the process that generates an answer to cancel it.
+-- Notifies the process that generates the answer :id that the user has cancelled it.
 -- @one
 SELECT pg_notify(:channel, :id)

@@ -2,8 +2,7 @@
 -- @optional
 WITH d AS (
   INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata,
-    created_at,
-    updated_at)
+    created_at, updated_at)
   VALUES (:id, :knowledge_base_id, :file_id?, :name, :content_type, :sha256, :source?, :metadata, :created_at,
     :created_at)
   ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *

@@ -1,3 +1,4 @@
--- Resets what a document tells about its text and chunks, which are deleted.
+-- Sets the fields of a document that describe its text and chunks to those of an unparsed document, because
+-- the text and chunks are deleted.
 -- @none
 UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL WHERE id = :id

@@ -8,6 +8,7 @@ import type { Page, PageQuery } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
 import type { NewCitation } from '../extractive/answer.ts'
+import { callerParameters } from '../search/scope.ts'
 
 export type Message = components['schemas']['Message']
 export type ChatResponse = components['schemas']['ChatResponse']
@@ -24,14 +25,6 @@ interface MessageRequest {
 /** A message with its author (`user_id`) and the owner of its session. */
 export type OwnedMessage = Message & { user_id: string; owner_id: string }
 
-/** The parameters that decide which sources the caller may read. */
-function reader({ userId, projectIds }: Pick<Principal, 'userId' | 'projectIds'>): {
-  user_id: string
-  project_ids: string[] | null
-} {
-  return { user_id: userId, project_ids: projectIds === null ? null : [...projectIds] }
-}
-
 /**
  * The message of the request. Throws 403, 404 or 409 if the operation is not allowed on it. `lock` locks its
  * project, as every transaction that changes a message must. The lock of the session keeps other writers of
@@ -47,7 +40,7 @@ export async function openMessage(
     principal,
   } = request
   const read = lock ? sql.readMessageAndLockProject : sql.readMessage
-  const found = await read(db, { id, ...reader(principal) })
+  const found = await read(db, { id, ...callerParameters(principal) })
   requireAccess(found, request, { name: 'message', id })
   const { your_role: _role, project_status: _status, ...message } = found
   return message
@@ -59,7 +52,7 @@ export async function messageById(
   id: string,
   principal: Pick<Principal, 'userId' | 'projectIds'>,
 ): Promise<OwnedMessage | undefined> {
-  return await sql.findMessage(db, { id, ...reader(principal) })
+  return await sql.findMessage(db, { id, ...callerParameters(principal) })
 }
 
 /** One page of the messages of a session with the total, in one statement. */
@@ -71,7 +64,7 @@ export async function listMessages(
 ): Promise<Page<Message>> {
   return await sql.listMessages(db, {
     session_id: sessionId,
-    ...reader(principal),
+    ...callerParameters(principal),
     ...query,
     sort: 'position',
   })
@@ -120,7 +113,7 @@ export async function readHistory(
 ): Promise<HistoryMessage[]> {
   const newestFirst = await sql.readHistory(db, {
     session_id: sessionId,
-    ...reader(principal),
+    ...callerParameters(principal),
     before,
     max_characters: maxHistoryCharacters,
   })

@@ -7,7 +7,7 @@ import type { Principal } from '../../users/authentication.ts'
 /**
  * The parameters of prisma/sql/search/readable.sql. `project_ids`: the projects of the API key, null for all.
  */
-export function callerParameters({ userId, projectIds }: Principal): {
+export function callerParameters({ userId, projectIds }: Pick<Principal, 'userId' | 'projectIds'>): {
   user_id: string
   project_ids: string[] | null
 } {
