@@ -119,6 +119,16 @@ const nullability: Record<string, [select: string, columns: string[]]> = {
     'SELECT id AS a, name AS b FROM projects UNION ALL SELECT description, id FROM projects',
     ['a?: string', 'b: string'],
   ],
+  'a recursive query is nullable where one arm is': [
+    `WITH RECURSIVE r (a, b) AS (
+      SELECT id, name FROM projects UNION ALL SELECT p.description, r.b FROM r JOIN projects p ON true
+    ) SELECT a, b FROM r`,
+    ['a?: string', 'b: string'],
+  ],
+  'a CTE with a union that is not recursive': [
+    `WITH u AS (SELECT id AS a FROM projects UNION ALL SELECT description FROM projects) SELECT a FROM u`,
+    ['a?: string'],
+  ],
   'RETURNING with a join': [
     'DELETE FROM members m USING projects p WHERE p.id = m.project_id RETURNING m.id, p.description',
     ['id: string', 'description?: string'],

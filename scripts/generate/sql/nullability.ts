@@ -40,6 +40,9 @@ const nullForNull = new Set(
   sqrt mod timezone`.split(/\s+/),
 )
 
+/** The name of an aggregate function, in the JSON of a syntax tree. */
+const aggregate = /"sval":"(count|sum|min|max|jsonb_agg|json_agg|array_agg|bool_or|bool_and)"/
+
 /**
  * @param parameters whether each parameter is nullable.
  * @returns whether each column of the statement's rows is nullable, in order.
@@ -65,10 +68,15 @@ class Inference {
   columnsOf(node: Node, outer: Scope): Column[] {
     const [[kind, statement]] = Object.entries<Node>(node)
     const scope: Scope = { ctes: new Map(outer.ctes), relations: [], outer }
-    for (const { CommonTableExpr: cte } of statement.withClause?.ctes ?? []) {
-      // The first arm of a recursive query decides.
-      const columns = this.columnsOf(firstArm(cte), scope)
-      scope.ctes.set(cte.ctename, renamed(columns, cte.aliascolnames))
+    const { ctes = [], recursive = false } = statement.withClause ?? {}
+    for (const { CommonTableExpr: cte } of ctes) {
+      const define = (query: Node): void => {
+        scope.ctes.set(cte.ctename, renamed(this.columnsOf(query, scope), cte.aliascolnames))
+      }
+      // The second arm of a recursive query reads the rows of the first.
+      const first = recursive ? cte.ctequery.SelectStmt?.larg : undefined
+      if (first !== undefined) define({ SelectStmt: first })
+      define(cte.ctequery)
     }
     if (kind === 'SelectStmt') return this.#select(statement, scope)
     const { relation, returningClause } = statement
@@ -116,7 +124,7 @@ class Inference {
     const [[kind, from]] = Object.entries<Node>(item)
     const alias: string = from.alias?.aliasname ?? ''
     if (kind === 'RangeVar') {
-      const found = this.#cte(from.relname, scope) ?? this.#table(from.relname) ?? []
+      const found = scope.ctes.get(from.relname) ?? this.#table(from.relname) ?? []
       // A copy: a join or a condition changes the columns of this use only.
       const columns = renamed(found, from.alias?.colnames)
       return [{ alias: alias || from.relname, columns }]
@@ -140,10 +148,6 @@ class Inference {
         nullable: !notNull,
       })) ?? null
     )
-  }
-
-  #cte(name: string, scope: Scope): Column[] | null {
-    return scope.ctes.get(name) ?? null
   }
 
   #target(target: Node, scope: Scope): Column[] {
@@ -220,24 +224,9 @@ class Inference {
       groupClause === undefined &&
       havingClause === undefined &&
       targetList !== undefined &&
-      (fromClause === undefined ||
-        JSON.stringify(targetList).includes('"sval":"count"') ||
-        /"sval":"(sum|min|max|jsonb_agg|json_agg|array_agg|bool_or|bool_and)"/.test(
-          JSON.stringify(targetList),
-        ))
+      (fromClause === undefined || aggregate.test(JSON.stringify(targetList)))
     return !isOneRow || this.columnsOf(subselect, scope)[0].nullable
   }
-}
-
-function firstArm({ ctequery }: Node): Node {
-  const { SelectStmt: select } = ctequery
-  return select?.op === 'SETOP_UNION' && select.larg !== undefined && isRecursive(ctequery)
-    ? { SelectStmt: select.larg }
-    : ctequery
-}
-
-function isRecursive(query: Node): boolean {
-  return query.SelectStmt?.rarg?.fromClause !== undefined && query.SelectStmt.all === true
 }
 
 function renamed(columns: Column[], names: Node[] = []): Column[] {
