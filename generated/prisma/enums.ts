@@ -26,6 +26,24 @@ export const UserRole = {
 export type UserRole = (typeof UserRole)[keyof typeof UserRole]
 
 
+export const Theme = {
+  system: 'system',
+  light: 'light',
+  dark: 'dark'
+} as const
+
+export type Theme = (typeof Theme)[keyof typeof Theme]
+
+
+export const ProfileVisibility = {
+  public: 'public',
+  members: 'members',
+  private: 'private'
+} as const
+
+export type ProfileVisibility = (typeof ProfileVisibility)[keyof typeof ProfileVisibility]
+
+
 export const ProjectStatus = {
   active: 'active',
   archived: 'archived',
@@ -52,24 +70,6 @@ export const InvitationStatus = {
 } as const
 
 export type InvitationStatus = (typeof InvitationStatus)[keyof typeof InvitationStatus]
-
-
-export const Theme = {
-  system: 'system',
-  light: 'light',
-  dark: 'dark'
-} as const
-
-export type Theme = (typeof Theme)[keyof typeof Theme]
-
-
-export const ProfileVisibility = {
-  public: 'public',
-  members: 'members',
-  private: 'private'
-} as const
-
-export type ProfileVisibility = (typeof ProfileVisibility)[keyof typeof ProfileVisibility]
 
 
 export const WebhookDeliveryStatus = {

@@ -1,5 +1,5 @@
-// Reads models, columns and CHECK constraints from the text of schema.prisma and the migrations, with the
-// line of each for error messages. Prisma itself validates the syntax.
+// Reads models, columns, their comments and CHECK constraints from the text of schema.prisma and the
+// migrations, with the line of each for error messages. Prisma itself validates the syntax.
 export interface Place {
   file: string
   line: number
@@ -18,6 +18,8 @@ export interface Column extends Place {
   native: string | null
   /** The reason why the column must not be returned, or null. */
   secret: string | null
+  /** The `///` comment on one line; empty without one. */
+  comment: string
   /** From CHECK constraints. */
   checks: Check[]
 }
@@ -27,6 +29,10 @@ export type Check = Place & ({ values: string[] } | { maxLength: number } | { mi
 export interface Model extends Place {
   name: string
   table: string
+  /** The `///` comment on one line; empty without one. */
+  comment: string
+  /** The title of the section, `// --- title ---`, that the model is in; empty above the first. */
+  section: string
   columns: Column[]
 }
 
@@ -56,14 +62,17 @@ export function readDatabase({ schema, migrations, omitted }: Sources): Database
   let model: Model | null = null
   let values: Enum | null = null
   let comment = ''
+  let section = ''
   for (const [i, text] of schema.split('\n').entries()) {
     const place = { file: schemaFile, line: i + 1 }
     const line = text.trim()
     const [, kind, name] = /^(model|enum) (\w+) \{/.exec(line) ?? []
-    if (kind === 'model') models.set(name, (model = { ...place, name, table: name, columns: [] }))
+    section = /^\/\/ --- (.+) ---$/.exec(line)?.[1] ?? section
+    if (kind === 'model')
+      models.set(name, (model = { ...place, name, table: name, comment, section, columns: [] }))
     else if (kind === 'enum') enums.set(name, (values = { ...place, values: [] }))
     else if (line === '}') model = values = null
-    else if (line.startsWith('///')) comment += line
+    else if (line.startsWith('///')) comment = `${comment} ${line.slice('///'.length)}`.trim()
     else if (model !== null && line.startsWith('@@map')) model.table = quoted(line)
     else if (model !== null && /^\w/.test(line)) model.columns.push({ ...place, ...columnOf(line, comment) })
     else if (values !== null && /^\w/.test(line))
@@ -93,6 +102,7 @@ function columnOf(line: string, comment: string): Omit<Column, 'file' | 'line'> 
     nullable: optional !== undefined,
     native: /@db\.(\w+(\([\d, ]+\))?)/.exec(rest)?.[1] ?? null,
     secret,
+    comment,
     checks: [],
   }
 }

@@ -1,5 +1,5 @@
-// Generates generated/sql from prisma/sql: describes each statement against the migrated database. Does
-// nothing when neither the statements nor the migrations nor this generator has changed.
+// Generates generated/sql from prisma/sql: describes each statement against the migrated database. Also writes
+// the generated part of docs/database.md. Does nothing when nothing of their sources has changed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbedded } from '../../../infra/postgres/embedded.ts'
 import { prepareDatabase } from '../../../infra/prepare-database.ts'
+import { schemaFile } from '../schema-db-check/database.ts'
 import { readCatalog, type Catalog } from './catalog.ts'
+import { databasePage, generatedPart, pageFile, writePage } from './database-page.ts'
 import { describe, type Description } from './describe.ts'
 import { emitSql, typed, type Described } from './emit.ts'
 import { requireFunctions } from './functions.ts'
@@ -16,55 +18,60 @@ import { placeOf, readSources, sqlFiles, SqlMistake, type SqlSource, type Text }
 
 const stampName = 'sources.sha256'
 
-/** Writes generated/sql if its sources have changed. @returns what it wrote. @throws SqlMistake. */
+/** Writes generated/sql and docs/database.md if their sources have changed. @returns what it wrote. @throws SqlMistake. */
 export async function generateSql(root: string): Promise<string[]> {
   const out = join(root, 'generated/sql')
-  if (textOf(join(out, stampName)) === stampOf(root)) return []
-  const files = await emitFrom(root)
+  if (textOf(join(out, stampName)) === stampOf(root, generatedPart(root))) return []
+  const { files, page } = await emitFrom(root)
   mkdirSync(out, { recursive: true })
   const wrote = [...files].filter(([name, text]) => textOf(join(out, name)) !== text)
   for (const [name, text] of wrote) writeFileSync(join(out, name), text)
   for (const name of readdirSync(out)) if (!files.has(name)) rmSync(join(out, name))
-  return wrote.map(([name]) => `sql/${name}`).filter((name) => name !== `sql/${stampName}`)
+  const changed = wrote.map(([name]) => `sql/${name}`).filter((name) => name !== `sql/${stampName}`)
+  return [...changed, ...writePage(root, page)]
 }
 
-/** @returns the files of generated/sql that are out of date. @throws SqlMistake. */
+/** @returns the files that are out of date. @throws SqlMistake. */
 export async function staleSql(root: string): Promise<string[]> {
   const out = join(root, 'generated/sql')
-  const files = await emitFrom(root)
+  const { files, page } = await emitFrom(root)
   const present = existsSync(out) ? readdirSync(out) : []
-  return [...new Set([...files.keys(), ...present])]
+  const stale = [...new Set([...files.keys(), ...present])]
     .filter((name) => textOf(join(out, name)) !== (files.get(name) ?? null))
     .map((name) => `generated/sql/${name}`)
+  return generatedPart(root) === page ? stale : [...stale, pageFile]
 }
 
-/** The files of generated/sql by name. */
-async function emitFrom(root: string): Promise<Map<string, string>> {
+/** The files of generated/sql by name, and the generated part of docs/database.md. */
+async function emitFrom(root: string): Promise<{ files: Map<string, string>; page: string }> {
   const sources = readSources(root)
-  const described = await withDatabase(async (client) => {
+  const { described, page } = await withDatabase(async (client) => {
     await requireFunctions(client, root)
+    const page = await databasePage(client, root)
     await client.query(pgvectorStub)
-    return await describeAll(client, sources)
+    return { described: await describeAll(client, sources), page }
   })
-  return new Map([...emitSql(described), [stampName, stampOf(root)]])
+  return { files: new Map([...emitSql(described), [stampName, stampOf(root, page)]]), page }
 }
 
 function textOf(file: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null
 }
 
-/** A hash of everything that decides about generated/sql. */
-function stampOf(root: string): string {
+/** A hash of everything that decides about generated/sql, and of the generated part of docs/database.md. */
+function stampOf(root: string, page: string): string {
   const own = readdirSync(import.meta.dirname).map((name) => join(import.meta.dirname, name))
   const migrations = join(root, 'prisma/migrations')
   const inputs = [
     ...own,
+    join(import.meta.dirname, '../schema-db-check/database.ts'),
+    join(root, schemaFile),
     ...readdirSync(migrations, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.sql'))
       .map((name) => join(migrations, name)),
     ...sqlFiles(root).map((name) => join(root, name)),
   ].sort()
-  const hash = createHash('sha256')
+  const hash = createHash('sha256').update(page)
   for (const file of inputs)
     hash
       .update(`${file.slice(root.length)}\n`)
