@@ -68,7 +68,7 @@ export type IdempotencyRecord = Prisma.IdempotencyRecordModel
 export type Event = Prisma.EventModel
 /**
  * Model EventLog
- * A single row: the last sequence that was assigned, and the last sequence that retention has deleted.
+ * A single row: the state of the event log.
  */
 export type EventLog = Prisma.EventLogModel
 /**
@@ -127,8 +127,8 @@ export type KnowledgeBase = Prisma.KnowledgeBaseModel
 export type Document = Prisma.DocumentModel
 /**
  * Model DocumentCount
- * The number of documents of a knowledge base by status. The triggers `documents_added`, `documents_removed`
- * and `documents_moved` maintain it.
+ * The number of documents of a knowledge base by status, for the total of lists. The triggers
+ * `documents_added`, `documents_removed` and `documents_moved` maintain it.
  */
 export type DocumentCount = Prisma.DocumentCountModel
 /**
@@ -150,12 +150,14 @@ export type Lexeme = Prisma.LexemeModel
 /**
  * Model RemovedChunk
  * A deleted chunk whose lexemes are still included in the counters. The trigger `chunks_removed` inserts it;
- * a job subtracts the counts and deletes the row.
+ * a job subtracts the counts and deletes the row. The trigger `knowledge_bases_removed` inserts a row
+ * without lexemes, with which the job finds the lexemes of a deleted knowledge base.
  */
 export type RemovedChunk = Prisma.RemovedChunkModel
 /**
  * Model ChunkCount
- * The number of chunks of a knowledge base by language, and their total number of tokens.
+ * The number of chunks of a knowledge base by language, and their total number of tokens, for the ranking.
+ * Chunks in `removed_chunks` are included until a job subtracts them.
  */
 export type ChunkCount = Prisma.ChunkCountModel
 /**

@@ -7,6 +7,7 @@ const maxColumns = 110
 /** Files and folders (with a slash at the end) whose lines may be longer, and why. */
 const exceptions: Record<string, string> = {
   'generated/': 'written by the generator',
+  'docs/database.md': 'Prettier wraps the prose; the generator writes each constraint on one line',
   'package-lock.json': 'written by npm',
   'scripts/bench/package-lock.json': 'written by npm',
   'test/contract/constraints.json': 'written by `npm run constraints`, one constraint per line',

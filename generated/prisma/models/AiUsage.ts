@@ -441,6 +441,9 @@ export type $AiUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     apiKeyId: string
     day: Date
+    /**
+     * The number of finished answers.
+     */
     requests: number
     promptTokens: bigint
     completionTokens: bigint

@@ -766,6 +766,9 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     allProjects: boolean
     expiresAt: Date | null
+    /**
+     * Collected in memory and written every few seconds.
+     */
     lastUsedAt: Date | null
     createdAt: Date
     revokedAt: Date | null

@@ -408,6 +408,9 @@ export type $AvatarPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     userId: string
+    /**
+     * Pixels, bytes and SHA-256 of each size.
+     */
     variants: runtime.JsonValue
     updatedAt: Date
   }, ExtArgs["result"]["avatar"]>

@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model ChunkCount
- * The number of chunks of a knowledge base by language, and their total number of tokens.
+ * The number of chunks of a knowledge base by language, and their total number of tokens, for the ranking.
+ * Chunks in `removed_chunks` are included until a job subtracts them.
  */
 export type ChunkCountModel = runtime.Types.Result.DefaultSelection<Prisma.$ChunkCountPayload>
 

@@ -268,7 +268,13 @@ export type $DeletedBlobPayload<ExtArgs extends runtime.Types.Extensions.Interna
   name: "DeletedBlob"
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
+    /**
+     * The key in the blob store.
+     */
     key: string
+    /**
+     * Ten minutes later after a failed deletion.
+     */
     deleteAfter: Date
   }, ExtArgs["result"]["deletedBlob"]>
   composites: {}

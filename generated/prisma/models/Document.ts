@@ -1449,6 +1449,9 @@ export type $DocumentPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     name: string
     contentType: string
     status: $Enums.DocumentStatus
+    /**
+     * Why the last parsing run failed, in the form of the API.
+     */
     error: runtime.JsonValue | null
     /**
      * SHA-256 of the file, or of the text in UTF-8, in hex.
@@ -1471,6 +1474,9 @@ export type $DocumentPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     metadata: runtime.JsonValue
     createdAt: Date
     updatedAt: Date
+    /**
+     * The end of the last successful parsing run.
+     */
     indexedAt: Date | null
   }, ExtArgs["result"]["document"]>
   composites: {}

@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DocumentCount
- * The number of documents of a knowledge base by status. The triggers `documents_added`, `documents_removed`
- * and `documents_moved` maintain it.
+ * The number of documents of a knowledge base by status, for the total of lists. The triggers
+ * `documents_added`, `documents_removed` and `documents_moved` maintain it.
  */
 export type DocumentCountModel = runtime.Types.Result.DefaultSelection<Prisma.$DocumentCountPayload>
 

@@ -714,6 +714,9 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     sequence: bigint | null
     type: string
+    /**
+     * Not a foreign key: a job deletes the events of a purged project in batches.
+     */
     projectId: string | null
     /**
      * For an event outside of projects: the user that the event is about. Null: all admins can read the event.
@@ -728,6 +731,9 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     role: $Enums.MemberRole | null
     requestId: string | null
+    /**
+     * The object of the event, as the API returns it.
+     */
     data: runtime.JsonValue
     createdAt: Date
   }, ExtArgs["result"]["event"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model EventLog
- * A single row: the last sequence that was assigned, and the last sequence that retention has deleted.
+ * A single row: the state of the event log.
  */
 export type EventLogModel = runtime.Types.Result.DefaultSelection<Prisma.$EventLogPayload>
 
@@ -350,7 +350,13 @@ export type $EventLogPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: number
+    /**
+     * The last sequence that the function `number_events` assigned.
+     */
     lastSequence: bigint
+    /**
+     * The last sequence that retention deleted.
+     */
     removedThrough: bigint
   }, ExtArgs["result"]["eventLog"]>
   composites: {}

@@ -1514,13 +1514,25 @@ export type $FilePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      * The media type that the client sent.
      */
     declaredContentType: string | null
+    /**
+     * The size.
+     */
     bytes: bigint
+    /**
+     * SHA-256 of the bytes, in hex.
+     */
     sha256: string
     visibility: $Enums.FileVisibility
     metadata: runtime.JsonValue
     tags: string[]
+    /**
+     * Collected in memory and written every few seconds.
+     */
     downloadCount: bigint
     blobKey: string
+    /**
+     * An expired file is not visible. A job deletes it.
+     */
     expiresAt: Date | null
     createdAt: Date
     updatedAt: Date

@@ -827,8 +827,17 @@ export type $FileLinkPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     fileId: string
+    /**
+     * SHA-256 of the token.
+     */
     digest: runtime.Bytes
+    /**
+     * Null: unlimited.
+     */
     maxDownloads: number | null
+    /**
+     * The downloads that have started. Written with each of them, so that `maxDownloads` holds.
+     */
     downloadCount: number
     createdById: string
     expiresAt: Date

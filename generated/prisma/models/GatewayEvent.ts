@@ -293,6 +293,9 @@ export type $GatewayEventPayload<ExtArgs extends runtime.Types.Extensions.Intern
   name: "GatewayEvent"
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
+    /**
+     * The gateway's id of the event.
+     */
     id: string
     type: string
     receivedAt: Date

@@ -422,6 +422,9 @@ export type $IdempotencyRecordPayload<ExtArgs extends runtime.Types.Extensions.I
   name: "IdempotencyRecord"
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
+    /**
+     * The user who sent the request.
+     */
     ownerId: string
     /**
      * SHA-256 of method, path and Idempotency-Key.
@@ -431,6 +434,9 @@ export type $IdempotencyRecordPayload<ExtArgs extends runtime.Types.Extensions.I
      * SHA-256 of the request body.
      */
     bodyHash: runtime.Bytes
+    /**
+     * The HTTP status of the response.
+     */
     status: number
     /**
      * The encrypted response (AES-256-GCM).

@@ -734,8 +734,14 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     projectId: string
+    /**
+     * In lower case. The user may not exist yet.
+     */
     email: string
     role: $Enums.MemberRole
+    /**
+     * An expired invitation stays `pending`.
+     */
     status: $Enums.InvitationStatus
     invitedById: string
     createdAt: Date

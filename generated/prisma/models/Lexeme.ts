@@ -376,6 +376,9 @@ export type $LexemePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     id: number
     knowledgeBaseId: string
     lexeme: string
+    /**
+     * The number of chunks that contain the lexeme, those in `removed_chunks` included.
+     */
     chunks: number
   }, ExtArgs["result"]["lexeme"]>
   composites: {}

@@ -879,6 +879,9 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     projectId: string
     userId: string
     role: $Enums.MemberRole
+    /**
+     * Null for the user who created the project.
+     */
     addedById: string | null
     /**
      * A copy of the project's status, so that one index serves the list of a user's projects. The trigger

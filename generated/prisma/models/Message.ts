@@ -1255,6 +1255,9 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * The user who sent the question.
      */
     userId: string
+    /**
+     * The API key to whose usage the answer counts.
+     */
     apiKeyId: string | null
     role: $Enums.MessageRole
     content: string
@@ -1268,6 +1271,9 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * which each citation was added.
      */
     citations: runtime.JsonValue
+    /**
+     * Why the answer failed: code and message of the API.
+     */
     error: runtime.JsonValue | null
     metadata: runtime.JsonValue
     /**

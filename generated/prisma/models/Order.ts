@@ -1987,11 +1987,17 @@ export type $OrderPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     status: $Enums.OrderStatus
     currency: string
     totalAmount: bigint
+    /**
+     * The sum of the refunds that succeeded.
+     */
     refundedAmount: bigint
     /**
      * The sum of the refunds that the gateway has not confirmed yet.
      */
     refundingAmount: bigint
+    /**
+     * The newest checkout session of the order. Not a foreign key.
+     */
     checkoutId: string | null
     subscriptionId: string | null
     /**

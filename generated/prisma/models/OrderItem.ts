@@ -762,6 +762,9 @@ export type $OrderItemPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     priceId: string
     description: string
     quantity: number
+    /**
+     * The amount of the price when the order was created.
+     */
     unitAmount: bigint
     amount: bigint
   }, ExtArgs["result"]["orderItem"]>

@@ -1127,11 +1127,17 @@ export type $PaymentPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     amount: bigint
     currency: string
     gateway: string
+    /**
+     * The gateway's id of the payment.
+     */
     gatewayReference: string | null
     /**
      * Brand and last four digits of the card, if known. No other card data is stored.
      */
     card: runtime.JsonValue | null
+    /**
+     * Why the payment failed, as a code of the API.
+     */
     failureCode: string | null
     /**
      * When the sandbox completes a payment that is `processing`.

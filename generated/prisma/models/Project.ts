@@ -2471,6 +2471,10 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     description: string | null
     status: $Enums.ProjectStatus
     category: string | null
+    /**
+     * One of the members with the role `owner`. When that user leaves, it becomes the longest-standing other
+     * owner.
+     */
     ownerId: string
     tags: string[]
     /**
@@ -2485,6 +2489,9 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     createdAt: Date
     updatedAt: Date
     archivedAt: Date | null
+    /**
+     * A deleted project can be restored for 30 days. Then a job purges it.
+     */
     deletedAt: Date | null
   }, ExtArgs["result"]["project"]>
   composites: {}

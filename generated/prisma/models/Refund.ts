@@ -894,6 +894,9 @@ export type $RefundPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     amount: bigint
     currency: string
     reason: string | null
+    /**
+     * The gateway's id of the refund.
+     */
     gatewayReference: string | null
     metadata: runtime.JsonValue
     createdAt: Date

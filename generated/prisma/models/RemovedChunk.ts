@@ -15,7 +15,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 /**
  * Model RemovedChunk
  * A deleted chunk whose lexemes are still included in the counters. The trigger `chunks_removed` inserts it;
- * a job subtracts the counts and deletes the row.
+ * a job subtracts the counts and deletes the row. The trigger `knowledge_bases_removed` inserts a row
+ * without lexemes, with which the job finds the lexemes of a deleted knowledge base.
  */
 export type RemovedChunkModel = runtime.Types.Result.DefaultSelection<Prisma.$RemovedChunkPayload>
 

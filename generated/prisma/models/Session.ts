@@ -1262,14 +1262,26 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     id: string
     projectId: string | null
     ownerId: string
+    /**
+     * The workspace: the project id, or the owner id outside of projects.
+     */
     spaceId: string
     title: string | null
+    /**
+     * The model of answers whose request names none. Null: the default of the user.
+     */
     model: string | null
     systemPrompt: string | null
     knowledgeBaseIds: string[]
     status: $Enums.SessionStatus
+    /**
+     * Maintained by the statements that insert and delete messages.
+     */
     messageCount: number
     lastMessageAt: Date | null
+    /**
+     * The tokens of all answers, deleted ones included. Added at the end of each answer.
+     */
     promptTokens: bigint
     completionTokens: bigint
     metadata: runtime.JsonValue

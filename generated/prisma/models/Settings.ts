@@ -819,7 +819,13 @@ export type $SettingsPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     notifyEmail: boolean
     notifyInApp: boolean
     profileVisibility: $Enums.ProfileVisibility
+    /**
+     * The model of chat answers when neither the request nor the session names one.
+     */
     aiDefaultModel: string | null
+    /**
+     * Whether a chat without a session creates one.
+     */
     aiStoreHistory: boolean
     defaultProjectId: string | null
     updatedAt: Date

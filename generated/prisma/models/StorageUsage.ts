@@ -344,6 +344,9 @@ export type $StorageUsagePayload<ExtArgs extends runtime.Types.Extensions.Intern
   name: "StorageUsage"
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
+    /**
+     * The workspace: the project id, or the owner id outside of projects.
+     */
     spaceId: string
     files: bigint
     bytes: bigint

@@ -2066,6 +2066,9 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     id: string
     projectId: string | null
     ownerId: string
+    /**
+     * The workspace: the project id, or the owner id outside of projects.
+     */
     spaceId: string
     status: $Enums.SubscriptionStatus
     priceId: string
@@ -2084,8 +2087,14 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     cancelAtPeriodEnd: boolean
     canceledAt: Date | null
     endedAt: Date | null
+    /**
+     * The order of the current period. Not a foreign key.
+     */
     latestOrderId: string | null
     gateway: string
+    /**
+     * The gateway's id of the subscription. Null until it exists there.
+     */
     gatewayReference: string | null
     /**
      * The time of the gateway's state that was applied last. Older state is ignored.

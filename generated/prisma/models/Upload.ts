@@ -1327,6 +1327,9 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The user who created the upload and will own the file.
      */
     userId: string
+    /**
+     * The workspace: the project id, or the user id outside of projects.
+     */
     spaceId: string
     name: string
     path: string
@@ -1334,7 +1337,13 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     visibility: $Enums.FileVisibility
     metadata: runtime.JsonValue
     tags: string[]
+    /**
+     * The expiry of the future file.
+     */
     fileExpiresAt: Date | null
+    /**
+     * The SHA-256 that the client declared, in hex. Bytes that differ are refused.
+     */
     sha256: string | null
     /**
      * The unchanged `Upload-Metadata` header.
@@ -1344,11 +1353,17 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The size of the file in bytes.
      */
     length: bigint
+    /**
+     * The number of durable bytes.
+     */
     received: bigint
     /**
      * The file of a completed upload. Not a foreign key, because the file may be deleted before the upload.
      */
     fileId: string | null
+    /**
+     * A job deletes the row and the partial file of an expired upload.
+     */
     expiresAt: Date
     createdAt: Date
     /**

@@ -3855,11 +3855,17 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      * In lower case. Null for a deleted user, so that the address can be used again.
      */
     email: string | null
+    /**
+     * A user accepts invitations only with a verified address.
+     */
     emailVerified: boolean
     name: string
     bio: string | null
     locale: string
     timezone: string
+    /**
+     * The URL of the largest size of the avatar.
+     */
     avatarUrl: string | null
     status: $Enums.UserStatus
     role: $Enums.UserRole

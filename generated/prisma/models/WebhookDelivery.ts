@@ -819,6 +819,9 @@ export type $WebhookDeliveryPayload<ExtArgs extends runtime.Types.Extensions.Int
      * URL and headers of the last request. The body is the event.
      */
     request: runtime.JsonValue | null
+    /**
+     * When the next attempt is due. Null when the delivery is not pending.
+     */
     nextAttemptAt: Date | null
     createdAt: Date
   }, ExtArgs["result"]["webhookDelivery"]>

@@ -1025,6 +1025,9 @@ export type $WebhookEndpointPayload<ExtArgs extends runtime.Types.Extensions.Int
     url: string
     description: string | null
     eventTypes: string[]
+    /**
+     * False when its owner or the platform disabled the endpoint.
+     */
     enabled: boolean
     /**
      * Why the platform disabled the endpoint: `gone` or `failing`.

@@ -188,9 +188,10 @@ async function readEnums(client: pg.Client): Promise<DatabaseCatalog['enums']> {
   return rows
 }
 
-/** Without the casts of literals, and on one line: `'a'::text` is `'a'`. */
+/** Without the casts of literals, and on one line: `'a'::text` is `'a'`, and `'1'::bigint` is 1. */
 function withoutCasts(sql: string): string {
   return sql
+    .replace(/'(\d+)'::(?:bigint|integer|smallint)/g, '$1')
     .replace(/('(?:[^']|'')*')::(?:"\w+"|timestamp with time zone|character varying|\w+)(?:\[\])?/g, '$1')
     .replace(/\s+/g, ' ')
 }

@@ -43,6 +43,7 @@ export async function databasePage(client: pg.Client, root: string): Promise<str
       '- [Functions](#functions)',
       '- [Enums](#enums)',
     ].join('\n'),
+    'Foreign keys have `ON UPDATE CASCADE` and indexes are B-trees, unless stated otherwise.',
     ...sections.flatMap(([title, members]) => [
       `## ${heading(title)}`,
       ...members.flatMap((table) => tableText(table, tables)),
@@ -125,7 +126,9 @@ function tableText(table: Documented, all: Table[]): string[] {
   )
   const facts = [
     ...table.indexes.map(({ name, sql }) => `Index \`${name}\`: \`${sql}\``),
-    ...table.checks.map(({ name, sql }) => `Check \`${name}\`: \`${sql.replace(/^CHECK \((.*)\)$/, '$1')}\``),
+    ...table.checks.map(
+      ({ name, sql }) => `Check \`${name}\`: \`${sql.replace(/^CHECK \( *(.*)\)$/, '$1')}\``,
+    ),
     ...table.foreignKeys.map(
       ({ columns, target, referenced, actions }) =>
         `Foreign key \`${columns.join(', ')}\` to [${target}](#${target}) (\`${referenced.join(', ')}\`): ` +
@@ -162,12 +165,11 @@ function functionText(
     .map((line) => line.slice(2).trim())
     .join(' ')
   if (comment === '') throw new GenerateError(`${file}:1: the function ${name} needs a comment (--)`)
-  const triggers = tables.flatMap((table) =>
-    table.triggers
-      .filter((trigger) => trigger.function === name)
-      .map((trigger) => `\`${trigger.name}\` of [${table.name}](#${table.name})`),
-  )
-  const use = isTrigger ? `Triggers: ${triggers.join(', ')}.` : `\`${signature}\``
+  const triggers = tables.flatMap((table) => {
+    const names = table.triggers.filter((trigger) => trigger.function === name).map((trigger) => trigger.name)
+    return names.length === 0 ? [] : [`${codes(names)} of [${table.name}](#${table.name})`]
+  })
+  const use = isTrigger ? `Triggers: ${triggers.join('; ')}.` : `\`${signature}\``
   return [`### ${name}`, comment, `${use} [Source](../${file})`]
 }
 
