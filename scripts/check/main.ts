@@ -17,7 +17,7 @@ interface Step {
 const steps: Step[] = [
   {
     name: 'generated',
-    summary: 'generated/ matches spec/ and schema.prisma',
+    summary: 'generated/ and docs/database.md match their sources',
     command: ['scripts/generate/main.ts', '--check'],
   },
   {

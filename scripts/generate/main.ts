@@ -1,5 +1,6 @@
-// `npm run generate`: writes generated/ from spec/, prisma/schema.prisma and prisma/sql.
-//   --check   writes nothing and fails if generated/ is out of date
+// `npm run generate`: writes generated/ from spec/, prisma/schema.prisma and prisma/sql, and the second part
+// of docs/database.md from the migrated database.
+//   --check   writes nothing and fails if a file is out of date
 //   --stubs   also writes a stub for each operation without a handler
 //   --spec F  another root document; --out D another folder (for benchmarks and tests)
 import { parseArgs } from 'node:util'
@@ -198,7 +199,7 @@ async function checkGenerated(options: Options): Promise<string[]> {
     ...(await differing(outOf(options), files)),
   ]
   if (stale.length > 0)
-    throw new GenerateError(`generated/ is out of date; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
+    throw new GenerateError(`Out of date; run \`npm run generate\`:\n  ${stale.join('\n  ')}`)
   return [`generated/ is up to date (${operations.length} operations)`]
 }
 

@@ -134,10 +134,10 @@ function tableText(table: Documented, all: Table[]): string[] {
         `Foreign key \`${columns.join(', ')}\` to [${target}](#${target}) (\`${referenced.join(', ')}\`): ` +
         `\`${actions}\``,
     ),
-    ...table.triggers.map(
-      ({ name, event, function: called, arguments: given }) =>
-        `Trigger \`${name}\`: \`${event}\` calls [${called}](#${called})${given === '' ? '' : ` with \`${given}\``}`,
-    ),
+    ...table.triggers.map(({ name, event, function: called, arguments: given }) => {
+      const values = given === '' ? '' : ` with \`${given}\``
+      return `Trigger \`${name}\`: \`${event}\` calls [${called}](#${called})${values}`
+    }),
     ...(references.length === 0 ? [] : [`Referenced by ${codes(references)}`]),
   ]
   return [

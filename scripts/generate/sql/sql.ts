@@ -1,5 +1,5 @@
-// Generates generated/sql from prisma/sql: describes each statement against the migrated database. Also writes
-// the generated part of docs/database.md. Does nothing when nothing of their sources has changed.
+// Generates generated/sql from prisma/sql: describes each statement against the migrated database. Also
+// writes the generated part of docs/database.md. Does nothing when no source of them has changed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,10 @@ import { placeOf, readSources, sqlFiles, SqlMistake, type SqlSource, type Text }
 
 const stampName = 'sources.sha256'
 
-/** Writes generated/sql and docs/database.md if their sources have changed. @returns what it wrote. @throws SqlMistake. */
+/**
+ * Writes generated/sql and docs/database.md if their sources have changed. @returns what it wrote.
+ * @throws SqlMistake, or GenerateError for a missing comment.
+ */
 export async function generateSql(root: string): Promise<string[]> {
   const out = join(root, 'generated/sql')
   if (textOf(join(out, stampName)) === stampOf(root, generatedPart(root))) return []
