@@ -273,7 +273,7 @@ export type $DeletedBlobPayload<ExtArgs extends runtime.Types.Extensions.Interna
      */
     key: string
     /**
-     * Ten minutes later after a failed deletion.
+     * When the blob may be deleted. A failed deletion postpones it by ten minutes.
      */
     deleteAfter: Date
   }, ExtArgs["result"]["deletedBlob"]>
