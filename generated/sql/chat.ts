@@ -144,7 +144,9 @@ coalesce((
 m.error, m.metadata, m.created_at, m.project_id, m.user_id, m.owner_id
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
-  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $3) m`,
+  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
+  WHERE m.id = $3
+) m`,
   ['user_id', 'project_ids', 'id'],
 )
 export interface FindMessageRow {
@@ -214,6 +216,32 @@ export interface FindSessionRow {
   created_at: string
   updated_at: string
   project_id: string | null
+}
+
+/**
+ * Finishes an answer in progress: stores its status, content and tokens. Returns no row if it was already
+ * finished. Without :keep_idempotency_key, a later request with the same Idempotency-Key generates a new
+ * answer.
+ * @see prisma/sql/chat/finish-message.sql
+ */
+export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
+  'chat/finish-message',
+  `UPDATE ai_messages SET
+  status = $1,
+  finish_reason = $2,
+  prompt_tokens = $3,
+  completion_tokens = $4,
+  content = $5,
+  citations = $6,
+  error = $7,
+  heartbeat_at = NULL,
+  key_digest = CASE WHEN $8 THEN key_digest END
+WHERE id = $9 AND status = 'in_progress'
+RETURNING session_id`,
+  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'content', 'citations', 'error', 'keep_idempotency_key', 'id'],
+)
+export interface FinishMessageRow {
+  session_id: string | null
 }
 
 /**
@@ -465,13 +493,15 @@ export interface LockSessionRow {
 }
 
 /**
- * What is stored so far of an answer in progress. Locks it against other writers.
+ * The stored part of an answer in progress. Locks it against other writers.
  * @see prisma/sql/chat/lock-unfinished-message.sql
  */
 export const lockUnfinishedMessage = optional<{ id: string }, LockUnfinishedMessageRow>(
   'chat/lock-unfinished-message',
   `SELECT user_id, api_key_id, model AS "model", prompt_tokens, content, citations
-FROM ai_messages WHERE id = $1 AND status = 'in_progress' FOR NO KEY UPDATE`,
+FROM ai_messages
+WHERE id = $1 AND status = 'in_progress'
+FOR NO KEY UPDATE`,
   ['id'],
 )
 export interface LockUnfinishedMessageRow {
@@ -614,7 +644,9 @@ m.error, m.metadata, m.created_at, m.user_id, m.project_id, m.owner_id,
  WHERE its_project.id = m.project_id FOR SHARE) AS project_status
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
-  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $3) m`,
+  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
+  WHERE m.id = $3
+) m`,
   ['user_id', 'project_ids', 'id'],
 )
 export interface ReadMessageAndLockProjectRow {
@@ -663,7 +695,9 @@ m.error, m.metadata, m.created_at, m.user_id, m.project_id, m.owner_id,
  WHERE its_project.id = m.project_id) AS project_status
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
-  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id WHERE m.id = $3) m`,
+  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
+  WHERE m.id = $3
+) m`,
   ['user_id', 'project_ids', 'id'],
 )
 export interface ReadMessageRow {
@@ -844,23 +878,7 @@ export interface SaveHeartbeatsRow {
 }
 
 /**
- * Stores the end of an answer, unless it is already finished.
- * @see prisma/sql/chat/store-result.sql
- */
-export const storeResult = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; keep_idempotency_key: boolean; id: string }, StoreResultRow>(
-  'chat/store-result',
-  `UPDATE ai_messages SET status = $1, finish_reason = $2, prompt_tokens = $3,
-  completion_tokens = $4, content = $5, citations = $6, error = $7,
-  heartbeat_at = NULL, key_digest = CASE WHEN $8 THEN key_digest END
-WHERE id = $9 AND status = 'in_progress' RETURNING session_id`,
-  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'content', 'citations', 'error', 'keep_idempotency_key', 'id'],
-)
-export interface StoreResultRow {
-  session_id: string | null
-}
-
-/**
- * Names a session.
+ * Sets the title of a session.
  * @see prisma/sql/chat/update-title.sql
  */
 export const updateTitle = none<{ title: string; id: string }>(

@@ -6,18 +6,20 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
- * Deletes a batch of the deliveries of events. Event by event, so that the first events have no deliveries
- * left while the last event may still have some. `reached` is the position of the last event from which a
- * delivery was deleted.
+ * Deletes at most :limit deliveries of the events, in the order of the list: the deliveries of an event are
+ * deleted before those of the next one. `reached` is the place in the list, from 1, of the last event from
+ * which a delivery was deleted; it may have more.
  * @see prisma/sql/events/delete-deliveries.sql
  */
 export const deleteDeliveries = one<{ event_ids: readonly string[]; limit: number }, DeleteDeliveriesRow>(
   'events/delete-deliveries',
   `WITH next AS (
-  SELECT d.id, e.position FROM unnest($1::text[]) WITH ORDINALITY e (id, position)
-  CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE event_id = e.id LIMIT $2) d LIMIT $2
+  SELECT d.id, e.place
+  FROM unnest($1::text[]) WITH ORDINALITY e (id, place)
+    CROSS JOIN LATERAL (SELECT id FROM webhook_deliveries WHERE event_id = e.id LIMIT $2) d
+  LIMIT $2
 ), deleted AS (DELETE FROM webhook_deliveries WHERE id = ANY(ARRAY(SELECT id FROM next)))
-SELECT count(*)::int AS n, max(position)::int AS reached FROM next`,
+SELECT count(*)::int AS n, max(place)::int AS reached FROM next`,
   ['event_ids', 'limit'],
 )
 export interface DeleteDeliveriesRow {
@@ -36,7 +38,7 @@ export const deleteEvents = none<{ ids: readonly string[] }>(
 )
 
 /**
- * An event with what decides who can read it, and the user's role in its project.
+ * An event with its owner, its scope and the role that reads it, and the role of the user in its project.
  * @see prisma/sql/events/find-event.sql
  */
 export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
@@ -69,7 +71,8 @@ export const insertAdminEvent = many<{ id: string; type: string; project_id: str
   'events/insert-admin-event',
   `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
 WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
   AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
@@ -110,8 +113,10 @@ export const insertProjectEvent = many<{ id: string; type: string; project_id: s
   'events/insert-project-event',
   `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM members m
-JOIN webhook_endpoints w ON w.user_id = m.user_id JOIN users u ON u.id = w.user_id
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+FROM members m
+  JOIN webhook_endpoints w ON w.user_id = m.user_id
+  JOIN users u ON u.id = w.user_id
 WHERE m.project_id = $3 AND m.role <= $6
   AND (w.all_projects OR $3 = ANY(w.project_ids)) AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
   AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
@@ -130,7 +135,8 @@ export const insertPublicEvent = many<{ id: string; type: string; project_id: st
   'events/insert-public-event',
   `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
 WHERE w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
   AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
@@ -148,7 +154,8 @@ export const insertUserEvent = many<{ id: string; type: string; project_id: stri
   'events/insert-user-event',
   `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
 WHERE w.user_id = $4 AND (w.all_projects OR NOT $2 = ANY($10::text[])) AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
   AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at', 'tenant_event_types'],
@@ -198,7 +205,7 @@ export interface ListOldEventsRow {
 }
 
 /**
- * The oldest events of a project.
+ * The oldest events of a project, which are deleted with it.
  * @see prisma/sql/events/list-project-events.sql
  */
 export const listProjectEvents = many<{ project_id: string; limit: number }, ListProjectEventsRow>(

@@ -226,8 +226,10 @@ export interface DeleteRemovedChunksRow {
 export const findDocumentByContent = optional<{ knowledge_base_id: string; sha256: string }, FindDocumentByContentRow>(
   'knowledge/find-document-by-content',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`,
@@ -337,8 +339,10 @@ export const insertDocument = optional<{ id: string; knowledge_base_id: string; 
   ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['id', 'knowledge_base_id', 'file_id', 'name', 'content_type', 'sha256', 'source', 'metadata', 'created_at'],
@@ -459,8 +463,10 @@ export const listDocuments = page<{ knowledge_base_id: string }, { status: 'queu
   'knowledge/list-documents',
   {
     select: `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
@@ -563,8 +569,10 @@ export interface LockDocumentOfJobRow {
 export const lockDocument = optional<{ user_id: string; document_id: string; knowledge_base_id: string }, LockDocumentRow>(
   'knowledge/lock-document',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.role FROM members your_member
@@ -605,8 +613,10 @@ export interface LockDocumentRow {
 export const lockDocumentsOfFiles = many<{ file_ids: readonly string[] }, LockDocumentsOfFilesRow>(
   'knowledge/lock-documents-of-files',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`,
@@ -780,8 +790,10 @@ export interface ReadChunkLexemesRow {
 export const readDocument = optional<{ user_id: string; document_id: string; knowledge_base_id: string }, ReadDocumentRow>(
   'knowledge/read-document',
   `SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.role FROM members your_member
@@ -906,8 +918,10 @@ export const setDocumentFailed = one<{ error: object | string; id: string }, Set
     WHERE id = $2 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['error', 'id'],
@@ -945,8 +959,10 @@ export const setDocumentReady = one<{ is_new: boolean; tokens: number; chunk_cou
   WHERE id = $4 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['is_new', 'tokens', 'chunk_count', 'id'],
@@ -1045,8 +1061,10 @@ export const updateDocument = one<{ name: string | null; metadata: object | stri
   WHERE id = $3 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
-jsonb_build_object('type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END, 'file_id',
-  d.file_id) AS source,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['name', 'metadata', 'id'],

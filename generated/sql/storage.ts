@@ -930,7 +930,7 @@ export const setFileOfUpload = none<{ file_id: string; id: string }>(
 )
 
 /**
- * Sets the name of the partial file of a leased upload. No row for a lost lease.
+ * Sets the name of the partial file of a leased upload. Returns no row if the lease is lost.
  * @see prisma/sql/storage/set-temp-name.sql
  */
 export const setTempName = optional<{ temp_name: string; id: string; holder: string }, SetTempNameRow>(

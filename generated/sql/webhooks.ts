@@ -349,7 +349,7 @@ export interface ReadDueDeliveriesRow {
 }
 
 /**
- * Puts finished deliveries back to the start of the retry schedule.
+ * Puts deliveries that succeeded or failed back to the start of the retry schedule.
  * @see prisma/sql/webhooks/reset-deliveries.sql
  */
 export const resetDeliveries = none<{ ids: readonly string[] }>(

@@ -1,5 +1,7 @@
--- What is stored so far of an answer in progress. Locks it against other writers.
+-- The stored part of an answer in progress. Locks it against other writers.
 -- @optional
 -- @type citations (Omit<Schemas['Citation'], 'stale'> & { space_id: string; revision: number; at: number })[]
 SELECT user_id, api_key_id, model AS "model!", prompt_tokens, content, citations
-FROM ai_messages WHERE id = :id AND status = 'in_progress' FOR NO KEY UPDATE
+FROM ai_messages
+WHERE id = :id AND status = 'in_progress'
+FOR NO KEY UPDATE

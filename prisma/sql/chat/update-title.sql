@@ -1,3 +1,3 @@
--- Names a session.
+-- Sets the title of a session.
 -- @none
 UPDATE ai_sessions SET title = :title, updated_at = now() WHERE id = :id

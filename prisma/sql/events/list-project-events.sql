@@ -1,3 +1,3 @@
--- The oldest events of a project.
+-- The oldest events of a project, which are deleted with it.
 -- @many
 SELECT id FROM events WHERE project_id = :project_id AND sequence IS NOT NULL ORDER BY sequence LIMIT :limit

@@ -47,7 +47,7 @@ export async function finishMessage(
   { id, model, principal, content, citations, keepIdempotencyKey, ...outcome }: FinishedAnswer,
 ): Promise<OwnedMessage | null> {
   const { status, finishReason, promptTokens, completionTokens, error } = outcome
-  const row = await sql.storeResult(tx, {
+  const row = await sql.finishMessage(tx, {
     id,
     status,
     finish_reason: finishReason,

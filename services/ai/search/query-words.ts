@@ -42,7 +42,7 @@ export async function findQueryWords(db: Db, scope: SearchScope, query: string):
     words: texts,
     languages: ['simple', ...scope.languages],
   })
-  const stopWords = findStopWords(rows, texts.length, scope.languages)
+  const stopWords = stopWordsOf(rows, texts.length, scope.languages)
   const significant = texts.map((_, i) => i + 1).filter((n) => !stopWords.has(n))
   const rowsByWord = texts.map((): sql.FindLexemesRow[] => [])
   for (const row of rows) rowsByWord[row.n - 1].push(row)
@@ -61,7 +61,7 @@ export async function findQueryWords(db: Db, scope: SearchScope, query: string):
  * The positions of the stop words, in one language: the one that classifies the most words as stop words. A
  * stop word of one language, such as German `die`, may be significant in another.
  */
-function findStopWords(rows: sql.FindLexemesRow[], count: number, languages: string[]): Set<number> {
+function stopWordsOf(rows: sql.FindLexemesRow[], count: number, languages: string[]): Set<number> {
   let most = new Set<number>()
   for (const language of languages) {
     const kept = new Set(rows.filter((row) => row.language === language).map(({ n }) => n))

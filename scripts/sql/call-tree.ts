@@ -1,0 +1,164 @@
+// The functions that an operation's handler can reach, down to the statements of prisma/sql and the calls of
+// Prisma's models. Read from the program by the compiler: a branch counts even if a request does not take it.
+import { readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import ts from 'typescript'
+
+export interface Call {
+  /** The function, the file of prisma/sql, or `prisma.model.method`. */
+  name: string
+  /** `file:line` of a function; null for a leaf. */
+  place: string | null
+  calls: Call[]
+}
+
+/** @returns null if no handler has the name. */
+export function callTree(root: string, operation: string): Call | null {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
+  const files = ['handlers', 'services'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => join(root, folder, name)),
+  )
+  const program = ts.createProgram(files, options)
+  for (const name of readdirSync(join(root, 'handlers'))) {
+    const source = program.getSourceFile(join(root, 'handlers', name))
+    const handler = source === undefined ? undefined : memberNamed(source, operation)
+    if (handler !== undefined) return new Walk(root, program).call(operation, handler)
+  }
+  return null
+}
+
+function memberNamed(source: ts.SourceFile, name: string): ts.Node | undefined {
+  const search = (node: ts.Node): ts.Node | undefined =>
+    (ts.isMethodDeclaration(node) || ts.isPropertyAssignment(node)) && node.name.getText(source) === name
+      ? node
+      : ts.forEachChild(node, search)
+  return search(source)
+}
+
+class Walk {
+  #root: string
+  #program: ts.Program
+  #checker: ts.TypeChecker
+  /** Each function appears once in the tree, where it is reached first. */
+  #seen = new Set<ts.Node>()
+  #methods: Map<string, ts.MethodDeclaration[]>
+
+  constructor(root: string, program: ts.Program) {
+    this.#root = root
+    this.#program = program
+    this.#checker = program.getTypeChecker()
+    this.#methods = this.#methodsByName()
+  }
+
+  call(name: string, node: ts.Node): Call {
+    this.#seen.add(node)
+    const calls: Call[] = []
+    const add = (call: Call): void => {
+      if (!calls.some((other) => other.name === call.name && other.place === call.place)) calls.push(call)
+    }
+    const visit = (child: ts.Node): void => {
+      if (ts.isIdentifier(child)) for (const found of this.#reached(child)) add(found)
+      ts.forEachChild(child, visit)
+    }
+    ts.forEachChild(node, visit)
+    return { name, place: this.#place(node), calls }
+  }
+
+  /** What the name refers to, where SQL is reached through it. */
+  #reached(name: ts.Identifier): Call[] {
+    const model = prismaCall(name)
+    if (model !== null) return [leaf(model)]
+    return this.#declarations(name).flatMap((declaration) => {
+      const file = relative(this.#root, declaration.getSourceFile().fileName)
+      if (file.startsWith('generated/sql/')) return statementFile(declaration).map(leaf)
+      if (!this.#isServed(file) || !hasBody(declaration) || this.#isSeen(declaration)) return []
+      const call = this.call(name.text, declaration)
+      return call.calls.length === 0 ? [] : [call]
+    })
+  }
+
+  /** The declarations of a name. For a method of an interface: its implementations. */
+  #declarations(name: ts.Identifier): ts.Node[] {
+    let symbol = this.#checker.getSymbolAtLocation(name)
+    if (ts.isShorthandPropertyAssignment(name.parent))
+      symbol = this.#checker.getShorthandAssignmentValueSymbol(name.parent)
+    if (symbol === undefined) return []
+    if (symbol.flags & ts.SymbolFlags.Alias) symbol = this.#checker.getAliasedSymbol(symbol)
+    return (symbol.declarations ?? []).flatMap((declaration) =>
+      ts.isMethodSignature(declaration) ? this.#implementations(declaration) : [declaration],
+    )
+  }
+
+  /** The methods of object literals and classes that have the type of the interface. */
+  #implementations(signature: ts.MethodSignature): ts.Node[] {
+    const type = signature.parent
+    const candidates = this.#methods.get(signature.name.getText()) ?? []
+    return candidates.filter(({ parent }) =>
+      ts.isObjectLiteralExpression(parent)
+        ? (this.#checker.getContextualType(parent)?.symbol?.declarations ?? []).includes(type as never)
+        : (parent as ts.ClassDeclaration).heritageClauses?.some(({ types }) =>
+            types.some((each) =>
+              this.#checker.getTypeAtLocation(each).symbol.declarations?.includes(type as never),
+            ),
+          ),
+    )
+  }
+
+  #methodsByName(): Map<string, ts.MethodDeclaration[]> {
+    const found: ts.MethodDeclaration[] = []
+    const visit = (node: ts.Node): void => {
+      if (ts.isMethodDeclaration(node)) found.push(node)
+      ts.forEachChild(node, visit)
+    }
+    for (const source of this.#program.getSourceFiles())
+      if (this.#isServed(relative(this.#root, source.fileName))) visit(source)
+    return Map.groupBy(found, ({ name }) => name.getText())
+  }
+
+  #isServed(file: string): boolean {
+    return /^(handlers|services)\//.test(file)
+  }
+
+  /** Whether the tree contains the node, alone or within a function. */
+  #isSeen(node: ts.Node): boolean {
+    return this.#seen.has(node) || (node.parent !== undefined && this.#isSeen(node.parent))
+  }
+
+  #place(node: ts.Node): string {
+    const source = node.getSourceFile()
+    const { line } = source.getLineAndCharacterOfPosition(node.getStart())
+    return `${relative(this.#root, source.fileName)}:${line + 1}`
+  }
+}
+
+function leaf(name: string): Call {
+  return { name, place: null, calls: [] }
+}
+
+/** The file of prisma/sql, for the constant of a generated function. */
+function statementFile(declaration: ts.Node): string[] {
+  if (!ts.isVariableDeclaration(declaration) || declaration.initializer === undefined) return []
+  if (!ts.isCallExpression(declaration.initializer)) return []
+  const [label] = declaration.initializer.arguments
+  return ts.isStringLiteral(label) ? [`prisma/sql/${label.text}.sql`] : []
+}
+
+/** `prisma.model.method` for the name of the method. */
+function prismaCall({ text, parent }: ts.Identifier): string | null {
+  if (!ts.isPropertyAccessExpression(parent) || parent.name.text !== text) return null
+  const [, model] = /\bprisma\.(\w+)$/.exec(parent.expression.getText()) ?? []
+  return model === undefined ? null : `prisma.${model}.${text}`
+}
+
+function hasBody(node: ts.Node): boolean {
+  return (
+    ts.isFunctionDeclaration(node) ||
+    ts.isMethodDeclaration(node) ||
+    ts.isPropertyAssignment(node) ||
+    ts.isVariableDeclaration(node) ||
+    ts.isClassDeclaration(node)
+  )
+}
