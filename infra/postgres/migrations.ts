@@ -219,9 +219,23 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {})
     throw new MigrationError(
-      `The migration ${migration.name} failed (${reasonOf(error)}): correct what it names and start again.`,
+      `The migration ${migration.name} failed (${reasonOf(error)}): correct what it names and start again.` +
+        excerptOf(migration, error),
     )
   }
+}
+
+/** The place of the error, if PostgreSQL names it, and the line. */
+function excerptOf({ name, script }: Migration, error: unknown): string {
+  const { position } = error as { position?: string }
+  if (position === undefined) return ''
+  const before = script.slice(0, Number(position) - 1).split('\n')
+  const line = script.split('\n')[before.length - 1]
+  const column = before.at(-1)!.length
+  return (
+    `\n  prisma/migrations/${name}/migration.sql:${before.length}:${column + 1}` +
+    `\n    ${line}\n    ${' '.repeat(column)}^`
+  )
 }
 
 async function transactionId(client: pg.Client): Promise<string> {
