@@ -43,9 +43,10 @@ function isIncluded(file: string, texts: Map<string, string>): boolean {
   })
 }
 
+/** Every module imports the functions as `sql`. */
 function isCalled(file: string, modules: Source[]): boolean {
   const { domain, name } = partsOf(file)
-  const call = new RegExp(`\\b${camelCase(name)}\\b`)
+  const call = new RegExp(`\\bsql\\.${camelCase(name)}\\b`)
   return modules.some(({ text }) => text.includes(`generated/sql/${domain}.ts`) && call.test(text))
 }
 
