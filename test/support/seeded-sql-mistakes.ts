@@ -22,7 +22,7 @@ const links = 'services/storage/links.ts'
 const members = 'services/projects/members.ts'
 const sessions = 'services/ai/chat/sessions.ts'
 
-const inMigrations: SqlMistake[] = [
+const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
   {
     name: 'a column is renamed',
     migration: 'ALTER TABLE projects RENAME category TO kind',
@@ -134,7 +134,7 @@ const inMigrations: SqlMistake[] = [
     at: [migrationFile, 'CREATE FUNCTION'],
     message: /this function next_number is not in prisma\/sql\/functions\/next-number\.sql/,
   },
-].map((mistake) => ({ edits: [], ...mistake }) as SqlMistake)
+]
 
 const inFiles: SqlMistake[] = [
   {
@@ -287,7 +287,7 @@ const inFiles: SqlMistake[] = [
   },
 ]
 
-const inCallers: SqlMistake[] = [
+const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
   {
     name: 'two parameters of different types are swapped',
     edits: [
@@ -364,7 +364,16 @@ const inCallers: SqlMistake[] = [
       ['prisma/sql/chat/list-sessions.sql', ':title', ':name'],
     ],
     at: [sessions, 'title, ...rest }'],
-    message: /'title' does not exist in type/,
+    message: /is not assignable to type '"not a parameter of this list"'/,
+  },
+  {
+    name: 'a filter that the caller takes from the query is renamed',
+    edits: [
+      [`${payments}/list-orders.sql`, '@filter status', '@filter state'],
+      [`${payments}/list-orders.sql`, ':status', ':state'],
+    ],
+    at: ['services/payments/orders.ts', '{ space_id: workspaceId, ...query }'],
+    message: /Types of property 'status' are incompatible/,
   },
   {
     name: 'a @type is dropped',
@@ -372,6 +381,10 @@ const inCallers: SqlMistake[] = [
     at: [links, 'return await sql.insertLink'],
     message: /is not assignable to type/,
   },
-].map((mistake) => ({ foundBy: 'compile', ...mistake }) as SqlMistake)
+]
 
-export const sqlMistakes: SqlMistake[] = [...inMigrations, ...inFiles, ...inCallers]
+export const sqlMistakes: SqlMistake[] = [
+  ...inMigrations.map((mistake) => ({ ...mistake, edits: [] })),
+  ...inFiles,
+  ...inCallers.map((mistake) => ({ ...mistake, foundBy: 'compile' as const })),
+]
