@@ -32,8 +32,11 @@ type PageParameters<Parameters, Filters, Sort> = Parameters & {
 } & PageQuery & { sort: Sort; order: Order }
 
 /** No parameter besides those of the list: TypeScript itself allows them in a spread object. */
-type Exactly<Given, Known> = Given & {
-  [Name in Exclude<keyof Given, keyof Known>]: 'not a parameter of this list'
+type Exactly<Given, Known> = Given & { [Name in Exclude<keyof Given, keyof Known>]: UnknownParameter }
+
+/** No value has this type; the compiler's message names it. */
+interface UnknownParameter {
+  neverGiven: never
 }
 
 export type ListQuery<Parameters, Filters, Sort, Row> = {

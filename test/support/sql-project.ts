@@ -11,7 +11,7 @@ import { GenerateError } from '../../scripts/generate/error.ts'
 import { readSources } from '../../scripts/generate/sql/source.ts'
 import { describeProject } from '../../scripts/generate/sql/sql.ts'
 import { createTestDatabase } from './database.ts'
-import { migrationFile, type SqlMistake } from './seeded-sql-mistakes.ts'
+import { migrationFile, type SqlMistake } from './seeded-migrations.ts'
 
 const root = join(import.meta.dirname, '../..')
 const parts = ['app', 'handlers', 'infra', 'scripts', 'services', 'generated', 'prisma', 'tsconfig.json']

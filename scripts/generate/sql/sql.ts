@@ -13,7 +13,7 @@ import { readCatalog, type Catalog } from './catalog.ts'
 import { describe, type Description } from './describe.ts'
 import { emitSql, typed, type Described } from './emit.ts'
 import { requireFunctions } from './functions.ts'
-import { columnPositions } from './columns.ts'
+import { columnPositions, missingColumns } from './columns.ts'
 import { nullableColumns } from './nullability.ts'
 import { placeOf, readSources, sqlFiles, SqlMistake, type SqlSource, type Text } from './source.ts'
 
@@ -143,10 +143,14 @@ async function describeOne(client: pg.Client, source: SqlSource, catalog: Catalo
     throw new SqlMistake(file, returnsAt, `a statement with @${returns} returns columns`)
   if (list !== null) await describeParts(client, source, description)
   const names = description.columns.map(({ name }) => name)
-  const mistakeIn = (column: number, message: string): SqlMistake => {
-    const place = placeOf(text, columnPositions(text.sql, names.length)[column] ?? 0)
+  const mistakeAt = (position: number, message: string): SqlMistake => {
+    const place = placeOf(text, position)
     return new SqlMistake(place.file, place.offset, message)
   }
+  const mistakeIn = (column: number, message: string): SqlMistake =>
+    mistakeAt(columnPositions(text.sql, names.length)[column] ?? 0, message)
+  for (const { name, position } of missingColumns(text.sql, catalog))
+    throw mistakeAt(position, `the INSERT lacks ${name}, which is NOT NULL and has no default`)
   const second = names.findIndex((name, i) => names.indexOf(name) !== i)
   if (second !== -1) throw mistakeIn(second, `two columns are named ${names[second]}`)
   for (const [name, place] of places)
