@@ -18,6 +18,7 @@ export const migrationFile = 'prisma/migrations/20991231000000_seeded/migration.
 const payments = 'prisma/sql/payments'
 const projects = 'prisma/sql/projects'
 const functions = 'prisma/sql/functions'
+const sessions = 'services/ai/chat/sessions.ts'
 
 export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
   {

@@ -100,7 +100,8 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
     const server = await startEmbedded({ dataDir: folder, whenRunning: 'refuse', throwaway: true })
     try {
       await prepareDatabase(server.url, { queues: [] }).catch((error: unknown) => {
-        throw error instanceof MigrationError ? new GenerateError(error.message, { cause: error }) : error
+        if (!(error instanceof MigrationError)) throw error
+        throw new GenerateError(`${error.message}\n${error.excerpt}`.trim(), { cause: error })
       })
       const client = new pg.Client({ connectionString: server.url })
       await client.connect()
