@@ -18,7 +18,7 @@ export function columnPositions(sql: string, count: number): number[] {
   return targets.map(({ ResTarget: target }) => positionOf(sql, target))
 }
 
-/** @returns the columns that an INSERT must give a value and does not, each with the position of its table. */
+/** @returns the columns that an INSERT must give a value and does not, each with its table's position. */
 export function missingColumns(sql: string, { tables }: Catalog): Array<{ name: string; position: number }> {
   return insertsOf(parseSync(sql).stmts).flatMap(({ relation, cols }) => {
     const given = new Set(cols?.map(({ ResTarget: target }: Node) => target.name))

@@ -1,4 +1,5 @@
-// The files of prisma/sql that nothing uses: statements without a caller, and fragments that no file includes.
+// The files of prisma/sql that nothing uses: statements without a caller, and fragments without a file that
+// includes them.
 import { readFileSync, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { functionsFolder } from './functions.ts'
