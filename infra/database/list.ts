@@ -33,8 +33,19 @@ type PageParameters<Parameters, Filters, Sort> = Parameters & {
   [Name in keyof Filters]?: Filters[Name] | undefined
 } & PageQuery & { sort: Sort; order: Order }
 
+/** No parameter besides those of the list: TypeScript itself allows them in a spread object. */
+type Exactly<Given, Known> = Given & { [Name in Exclude<keyof Given, keyof Known>]: UnknownParameter }
+
+/** No value has this type; the compiler's message names it. */
+interface UnknownParameter {
+  neverGiven: never
+}
+
 export type ListQuery<Parameters, Filters, Sort, Row> = {
-  (db: Db, parameters: PageParameters<Parameters, Filters, Sort>): Promise<Page<Row>>
+  <Given extends PageParameters<Parameters, Filters, Sort>>(
+    db: Db,
+    parameters: Exactly<Given, PageParameters<Parameters, Filters, Sort>>,
+  ): Promise<Page<Row>>
   label: string
   list: List
 }

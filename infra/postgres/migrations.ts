@@ -10,6 +10,13 @@ import { codeOf, reasonOf } from './errors.ts'
 
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
+  /** The place in the migration, with the line; empty if PostgreSQL names no place. */
+  readonly excerpt: string
+
+  constructor(message: string, excerpt = '') {
+    super(message)
+    this.excerpt = excerpt
+  }
 }
 
 export interface MigrationOptions {
@@ -220,8 +227,19 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('ROLLBACK').catch(() => {})
     throw new MigrationError(
       `The migration ${migration.name} failed (${reasonOf(error)}): correct what it names and start again.`,
+      excerptOf(migration, error),
     )
   }
+}
+
+function excerptOf({ name, script }: Migration, error: unknown): string {
+  const { position } = error as { position?: string }
+  if (position === undefined) return ''
+  const before = script.slice(0, Number(position) - 1).split('\n')
+  const line = script.split('\n')[before.length - 1]
+  const column = before.at(-1)!.length
+  const place = `prisma/migrations/${name}/migration.sql:${before.length}:${column + 1}`
+  return `${place}\n    ${line}\n    ${' '.repeat(column)}^`
 }
 
 async function transactionId(client: pg.Client): Promise<string> {

@@ -3,7 +3,7 @@
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
 
-/** @returns one line for each problem, `file:line:column message`, in the project of `folder`. */
+/** @returns each problem in the project of `folder`: `file:line:column message` and the source line. */
 export function typeProblems(folder: string): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     resolve(folder, 'tsconfig.json'),
@@ -16,26 +16,32 @@ export function typeProblems(folder: string): string[] {
     },
   )!
   const program = ts.createProgram(config.fileNames, config.options)
-  const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
-    const text = ts.flattenDiagnosticMessageText(problem.messageText, '\n  ')
-    const at = problem.file === undefined ? '' : `${place(folder, problem.file, problem.start ?? 0)} `
-    return `${at}${text} (TS${problem.code})`
-  })
+  const problems = ts.getPreEmitDiagnostics(program).map((problem) => typeProblem(folder, problem))
   const checker = program.getTypeChecker()
   for (const file of program.getSourceFiles()) {
     const name = relative(folder, file.fileName)
     if (name.includes('node_modules') || name.startsWith('generated') || name.startsWith('..')) continue
     for (const node of floatingPromises(file, checker)) {
-      const at = place(folder, file, node.getStart(file))
-      problems.push(`${at} this promise is not awaited (put \`void\` before it if that is intended)`)
+      const text = 'this promise is not awaited (put `void` before it if that is intended)'
+      problems.push(placed(folder, { file, start: node.getStart(file), text }))
     }
   }
   return problems
 }
 
-function place(folder: string, file: ts.SourceFile, start: number): string {
+/** An error of the compiler: `file:line:column message` and the source line. */
+export function typeProblem(folder: string, { file, start = 0, messageText, code }: ts.Diagnostic): string {
+  const text = `${ts.flattenDiagnosticMessageText(messageText, '\n  ')} (TS${code})`
+  return file === undefined ? text : placed(folder, { file, start, text })
+}
+
+function placed(
+  folder: string,
+  { file, start, text }: { file: ts.SourceFile; start: number; text: string },
+): string {
   const { line, character } = file.getLineAndCharacterOfPosition(start)
-  return `${relative(folder, file.fileName)}:${line + 1}:${character + 1}`
+  const excerpt = file.text.split('\n')[line].trim()
+  return `${relative(folder, file.fileName)}:${line + 1}:${character + 1} ${text}\n    ${excerpt}`
 }
 
 function floatingPromises(file: ts.SourceFile, checker: ts.TypeChecker): ts.Node[] {

@@ -6,8 +6,8 @@ import { createCompilers } from '../generate/validators.ts'
 
 /** `served` writes the files that a server loads. `types` then writes the files for compilers and clients. */
 export type GeneratorRequest = 'served' | 'types'
-/** The files written to generated/, or the problem in the spec. */
-export type GeneratorResult = { wrote: string[] } | { problem: string }
+/** The files written to generated/ with notes about other files, or the problem in the sources. */
+export type GeneratorResult = { wrote: string[]; notes: string[] } | { problem: string }
 
 const compilers = createCompilers()
 let writeTypes = async (): Promise<string[]> => []
@@ -21,17 +21,16 @@ process.on('SIGINT', () => {})
 
 async function handle(request: GeneratorRequest): Promise<void> {
   try {
-    process.send!({
-      wrote: await (request === 'served' ? generateServed() : writeTypes()),
-    } satisfies GeneratorResult)
+    const result = request === 'served' ? await generateServed() : { wrote: await writeTypes(), notes: [] }
+    process.send!(result satisfies GeneratorResult)
   } catch (error) {
     if (!(error instanceof GenerateError)) throw error
     process.send!({ problem: error.message } satisfies GeneratorResult)
   }
 }
 
-async function generateServed(): Promise<string[]> {
-  const generated = await writeServed(compilers)
-  writeTypes = generated.writeTypes
-  return generated.wrote
+async function generateServed(): Promise<{ wrote: string[]; notes: string[] }> {
+  const { wrote, notes, writeTypes: write } = await writeServed(compilers)
+  writeTypes = write
+  return { wrote, notes }
 }

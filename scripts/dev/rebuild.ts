@@ -33,6 +33,8 @@ export function createRebuilder({
   let busy = true
   /** The last start failed, so the running server is older than the files. */
   let outdated = false
+  /** The notes of the last generation, which are not repeated. */
+  let noted: string[] = []
 
   async function rebuild(files: string[]): Promise<void> {
     const started = performance.now()
@@ -50,7 +52,8 @@ export function createRebuilder({
         say(`✗ ${outcome.problem}`)
         if (!restart) return
       } else {
-        const { wrote } = outcome
+        const { wrote, notes } = outcome
+        note(notes)
         done.push(wrote.length === 0 ? 'generated/ is unchanged' : `wrote ${wrote.join(', ')}`)
         restart ||= wrote.length > 0
       }
@@ -69,6 +72,11 @@ export function createRebuilder({
     else if (restart && any(/^prisma\/migrations\//))
       say('· the migration was applied; an applied migration must not change, so create a new one')
     if (generated) await generateTypes()
+  }
+
+  function note(notes: string[]): void {
+    for (const each of notes) if (!noted.includes(each)) say(`· ${each}`)
+    noted = notes
   }
 
   /** Waits a moment, because the first requests to the new server are more urgent. */
@@ -103,7 +111,10 @@ export function createRebuilder({
     async start() {
       const outcome = await generator.generate('served')
       if ('problem' in outcome) say(`✗ ${outcome.problem}\n  Serving the files generated before.`)
-      else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
+      else {
+        if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
+        note(outcome.notes)
+      }
       const serving = await servers.replace().catch((error: unknown) => {
         if (!(error instanceof ServerError) || error.isStartupError) throw error
         outdated = true

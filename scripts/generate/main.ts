@@ -23,6 +23,7 @@ import { compileRequests, compileResponses, createCompilers, type Compilers } fr
 import { compileSerializers } from './serializers.ts'
 import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
+import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -142,6 +143,7 @@ export async function generate(options: Options): Promise<string[]> {
   const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   return [
     ...stubs,
+    ...(options.out === undefined ? unusedFiles(root) : []),
     `${operations} operations in ${relative(root, specOf(options))}: ${result} (${seconds} s of CPU)`,
   ]
 }
@@ -162,17 +164,18 @@ async function writeGenerated(options: Options): Promise<Generated> {
 
 /**
  * Writes the files that a server loads. `writeTypes` writes the others. Both return the names of changed
- * files.
+ * files. `notes` are the files of prisma/sql that nothing uses.
  * @throws GenerateError before any file is written.
  */
 export async function writeServed(
   compilers: Compilers,
-): Promise<{ wrote: string[]; writeTypes: () => Promise<string[]> }> {
+): Promise<{ wrote: string[]; notes: string[]; writeTypes: () => Promise<string[]> }> {
   const out = outOf({})
   const { served, types } = await emit(specOf({}), compilers)
   const wrote = [...(await generateDatabaseFiles()), ...(await write(out, served))]
   return {
     wrote,
+    notes: unusedFiles(root),
     async writeTypes() {
       const files = await types()
       const written = await write(out, files)

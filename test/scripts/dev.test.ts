@@ -216,6 +216,30 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
     t.notMatch(said, /wrote|unchanged/)
   })
 
+  const statement = 'prisma/sql/projects/find-member.sql'
+  await t.test('a mistake in SQL prints its place and line, and the server keeps running', async (t) => {
+    const said = await dev.says(/\^\n/, () =>
+      dev.save([statement, (text) => text.replace('m.id = :id', 'm.idd = :id')]),
+    )
+    t.match(
+      said,
+      /✗ prisma\/sql\/projects\/find-member\.sql:5:7: column m\.idd .*\n {4}WHERE m\.idd .*\n {10}\^/,
+    )
+    t.notMatch(said, /\n\s+at |serving|wrote/)
+    t.same(await health(), { status: 'ok' })
+  })
+
+  await t.test('a corrected statement starts a new server; one that nothing calls is noted', async (t) => {
+    const uncalled = join(dev.folder, 'prisma/sql/projects/count-members.sql')
+    const said = await dev.says(/→/, async () => {
+      await writeFile(uncalled, '-- Counts members.\n-- @one\nSELECT count(*) AS n FROM members\n')
+      await dev.save([statement, (text) => text.replace('m.idd = :id', ':id = m.id')])
+    })
+    t.match(said, /· prisma\/sql\/projects\/count-members\.sql:1:1: nothing uses this file.*\n {4}-- Counts/)
+    t.match(said, /✓ prisma.*, prisma.* → wrote sql\/projects\.ts, sql\/rows\.json; serving after/)
+    t.same(await health(), { status: 'ok' })
+  })
+
   await t.test('an operation without a handler prints its name and how to create a stub', async (t) => {
     const said = await dev.says(/keeps running/, () =>
       dev.save([

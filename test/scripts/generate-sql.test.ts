@@ -264,19 +264,27 @@ const mistakes: Record<string, [text: string, expected: RegExp]> = {
   'no purpose': ['-- @many\nSELECT 1 AS a', /x\.sql:1:1: a comment must state the purpose/],
   'columns where none are declared': [
     '-- A statement.\n-- @none\nSELECT 1 AS a',
-    /x\.sql:1:1: a statement with @none returns no columns/,
+    /x\.sql:2:1: a statement with @none returns no columns/,
   ],
   'no columns where some are declared': [
     `${start}DELETE FROM projects`,
-    /x\.sql:1:1: a statement with @many returns columns/,
+    /x\.sql:2:1: a statement with @many returns columns/,
   ],
   'two columns of one name': [
     `${start}SELECT id, name AS id FROM projects`,
-    /x\.sql:1:1: two columns are named id/,
+    /x\.sql:3:12: two columns are named id/,
+  ],
+  'a @type of a column that the statement lacks': [
+    `-- A statement.\n-- @many\n-- @type nam string\nSELECT id FROM projects`,
+    /x\.sql:3:1: there is no column nam/,
+  ],
+  'a @nullable parameter that the statement lacks': [
+    `-- A statement.\n-- @many\n-- @nullable nam\nSELECT id FROM projects`,
+    /x\.sql:3:1: there is no parameter nam/,
   ],
   'a type that rows do not convert': [
     `${start}SELECT ARRAY[status] AS a FROM projects`,
-    /x\.sql:1:1: the column a has the type ProjectStatus\[\], which rows do not convert/,
+    /x\.sql:3:8: the column a has the type ProjectStatus\[\], which rows do not convert/,
   ],
   'a filter with an unknown column': [
     `${list}-- @filter a\nnam = :a\n-- @sort id\nid\n-- @id\nid`,
@@ -294,13 +302,24 @@ const mistakes: Record<string, [text: string, expected: RegExp]> = {
     `${list}-- @sort id\nid\n-- @id\nid\n-- @total status\nSELECT 1 AS total`,
     /x\.sql:8:1: there is no filter status before this @total/,
   ],
-  'a list without a sort key': [`${list}-- @id\nid`, /x\.sql:1:1: a @page states an @id/],
+  'a list without a sort key': [`${list}-- @id\nid`, /x\.sql:2:1: a @page states an @id/],
 }
 for (const [name, [text, expected]] of Object.entries(mistakes))
   t.test(`mistake: ${name}`, async (t) => {
     const files = { 'projects/x': text, 'projects/columns': '-- Columns.\nid, nam' }
     await t.rejects(describeFiles(t, files), { message: expected })
   })
+
+t.test('the mistakes of all files are reported at once, and that of an included file once', async (t) => {
+  const files = {
+    'projects/columns': '-- Columns.\nid, nam',
+    'projects/x': `${start}SELECT {columns} FROM projects`,
+    'projects/y': `${start}SELECT {columns} FROM projects`,
+    'projects/z': `${start}SELECT id FROM project`,
+  }
+  const expected = /^.*columns\.sql:2:5: .*\n.*\n.*\n.*z\.sql:3:16: .*\n.*\n.*$/
+  await t.rejects(describeFiles(t, files), { message: expected })
+})
 
 /** Changes of the schema that a migration could make, and the statement that each breaks or retypes. */
 const changes: Record<string, [change: string, expected: RegExp | string]> = {

@@ -11,6 +11,8 @@ export interface Catalog {
 export interface TableColumn {
   name: string
   notNull: boolean
+  /** An INSERT must give it a value: it is NOT NULL and has no default. */
+  required: boolean
 }
 
 export interface ColumnType {
@@ -50,16 +52,17 @@ const scalars: Record<string, { row: string; parameter?: string }> = {
 }
 
 export async function readCatalog(client: pg.Client): Promise<Catalog> {
-  const columns = await client.query<{ table: string; name: string; not_null: boolean }>(`
-    SELECT c.relname AS table, a.attname AS name, a.attnotnull AS not_null
+  const columns = await client.query<{ table: string; name: string; not_null: boolean; required: boolean }>(`
+    SELECT c.relname AS table, a.attname AS name, a.attnotnull AS not_null,
+      a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS required
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relkind IN ('r', 'p', 'v', 'm')
       AND c.relnamespace IN ('public'::regnamespace, 'pgboss'::regnamespace)
       AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY c.relname, a.attnum`)
   const tables = new Map<string, TableColumn[]>()
-  for (const { table, name, not_null: notNull } of columns.rows)
-    tables.set(table, [...(tables.get(table) ?? []), { name, notNull }])
+  for (const { table, name, not_null: notNull, required } of columns.rows)
+    tables.set(table, [...(tables.get(table) ?? []), { name, notNull, required }])
 
   const found = await client.query<{
     oid: number

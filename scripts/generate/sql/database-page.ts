@@ -3,7 +3,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { format, resolveConfig } from 'prettier'
 import { GenerateError } from '../error.ts'
 import { readDatabase, schemaFile, type Model } from '../schema-db-check/database.ts'
 import {
@@ -17,8 +16,9 @@ import { functionsFolder } from './functions.ts'
 export const pageFile = 'docs/database.md'
 
 const begin =
-  '<!-- Generated from the migrated database by `npm run generate`. Do not edit below this line. -->'
-const end = '<!-- The end of the generated part. -->'
+  '<!-- Generated from the migrated database by `npm run generate`. Do not edit below this line. -->\n' +
+  '<!-- prettier-ignore-start -->'
+const end = '<!-- prettier-ignore-end -->'
 
 /** A table with what only its model says. */
 interface Documented extends Table {
@@ -29,14 +29,14 @@ interface Documented extends Table {
 }
 
 /**
- * The generated part of the page, as Prettier formats it.
+ * The generated part of the page.
  * @throws GenerateError for a table or function without a comment.
  */
 export async function databasePage(client: pg.Client, root: string): Promise<string> {
   const catalog = await readDatabaseCatalog(client)
   const tables = documentedTables(catalog, root)
   const sections = [...Map.groupBy(tables, ({ section }) => section)]
-  const text = [
+  return [
     '## Contents',
     [
       ...sections.map(([title, members]) => `- [${title}](#${slug(title)}): ${links(members)}`),
@@ -51,9 +51,8 @@ export async function databasePage(client: pg.Client, root: string): Promise<str
     '## Functions',
     ...catalog.functions.flatMap((each) => functionText(each, catalog.tables, root)),
     '## Enums',
-    catalog.enums.map(({ name, labels }) => `- \`${name}\`: ${codes(labels)}`).join('\n'),
+    `${catalog.enums.map(({ name, labels }) => `- \`${name}\`: ${codes(labels)}`).join('\n')}\n`,
   ].join('\n\n')
-  return await format(text, { ...(await resolveConfig(join(root, pageFile))), parser: 'markdown' })
 }
 
 /** The generated part of the page as it is now. @throws GenerateError if the page lacks its markers. */
@@ -110,15 +109,13 @@ function documented(model: Model): Pick<Documented, 'comment' | 'section' | 'col
 }
 
 function tableText(table: Documented, all: Table[]): string[] {
-  const rows = table.columns.map(({ name, type, nullable, default: value }) =>
-    [
-      `\`${name}\``,
-      `\`${type}\``,
-      nullable ? 'yes' : '',
-      value === null ? '' : `\`${value.replaceAll('|', '\\|')}\``,
-      table.columnComments.get(name) ?? '',
-    ].join(' | '),
-  )
+  const rows = table.columns.map(({ name, type, nullable, default: value }) => [
+    `\`${name}\``,
+    `\`${type}\``,
+    nullable ? 'yes' : '',
+    value === null ? '' : `\`${value.replaceAll('|', '\\|')}\``,
+    table.columnComments.get(name) ?? '',
+  ])
   const references = all.flatMap((other) =>
     other.foreignKeys
       .filter(({ target }) => target === table.name)
@@ -143,9 +140,7 @@ function tableText(table: Documented, all: Table[]): string[] {
   return [
     `### ${table.name}`,
     table.comment,
-    ['| column | type | null | default | comment |', '|-|-|-|-|-|', ...rows.map((row) => `| ${row} |`)].join(
-      '\n',
-    ),
+    markdownTable(['column', 'type', 'null', 'default', 'comment'], rows),
     facts.map((fact) => `- ${fact}`).join('\n'),
   ]
 }
@@ -171,6 +166,13 @@ function functionText(
   })
   const use = isTrigger ? `Triggers: ${triggers.join('; ')}.` : `\`${signature}\``
   return [`### ${name}`, comment, `${use} [Source](../${file})`]
+}
+
+function markdownTable(titles: string[], rows: string[][]): string {
+  const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)))
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`
+  return [titles, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('\n')
 }
 
 /** Not only the title, which may also be the name of a table. */

@@ -1,13 +1,14 @@
 // Holds the functions and triggers of the migrated database against prisma/sql/functions, which shows what
 // all migrations together result in.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { sqlFiles, SqlMistake } from './source.ts'
+import { GenerateError } from '../error.ts'
+import { placed, sqlFiles, SqlMistake } from './source.ts'
 
 export const functionsFolder = 'prisma/sql/functions'
 
-/** @throws SqlMistake for a function or trigger that differs, or that only one of both has. */
+/** @throws GenerateError that lists the functions and triggers that differ, or that only one of both has. */
 export async function requireFunctions(client: pg.Client, root: string): Promise<void> {
   const files = sqlFiles(root).filter((file) => file.startsWith(`${functionsFolder}/`))
   const migrated = await definitions(client)
@@ -18,7 +19,7 @@ export async function requireFunctions(client: pg.Client, root: string): Promise
     for (const { name, table } of migrated.filter(({ kind }) => kind === 'trigger'))
       await client.query(`DROP TRIGGER ${name} ON ${table}`)
     for (const file of files) await create(client, root, file)
-    compare(root, migrated, await definitions(client), files)
+    compare(root, migrated, await definitions(client))
   } finally {
     await client.query('ROLLBACK')
   }
@@ -59,22 +60,58 @@ async function create(client: pg.Client, root: string, file: string): Promise<vo
   }
 }
 
-function compare(root: string, migrated: Definition[], declared: Definition[], files: string[]): void {
+function compare(root: string, migrated: Definition[], declared: Definition[]): void {
   const key = ({ kind, name, table }: Definition): string =>
     `${kind} ${name}${table === null ? '' : ` on ${table}`}`
   const inFiles = new Map(declared.map((each) => [key(each), each]))
   const inMigrations = new Map(migrated.map((each) => [key(each), each]))
-  for (const [what, { function: name, text }] of inMigrations) {
-    const file = fileOf(name)
-    if (!existsSync(join(root, file)) || !inFiles.has(what))
-      throw new SqlMistake(files[0], 0, `the migrations create the ${what}, and ${file} does not`)
-    if (inFiles.get(what)!.text !== text)
-      throw new SqlMistake(file, 0, `the ${what} differs from the one that the migrations create`)
+  const files = new Set(sqlFiles(root))
+  const mistakes: string[] = []
+  for (const [what, definition] of inMigrations) {
+    const file = fileOf(definition)
+    if (!files.has(file) || !inFiles.has(what))
+      mistakes.push(mistakeInMigrations(root, definition, `this ${what} is not in ${file}`))
+    else if (inFiles.get(what)!.text !== definition.text)
+      mistakes.push(
+        placed(
+          root,
+          file,
+          startOf(definition, readFileSync(join(root, file), 'utf8')) ?? 0,
+          `the ${what} differs from the one that the migrations create`,
+        ),
+        mistakeInMigrations(root, definition, 'which is this one'),
+      )
   }
-  for (const [what, { function: name }] of inFiles)
-    if (!inMigrations.has(what)) throw new SqlMistake(fileOf(name), 0, `no migration creates the ${what}`)
+  for (const [what, definition] of inFiles) {
+    if (inMigrations.has(what)) continue
+    const file = fileOf(definition)
+    const at = startOf(definition, readFileSync(join(root, file), 'utf8')) ?? 0
+    mistakes.push(placed(root, file, at, `no migration creates the ${what}, or a later one drops it`))
+  }
+  if (mistakes.length > 0) throw new GenerateError(mistakes.join('\n'))
 }
 
-function fileOf(name: string): string {
+/** The message with the place where the last migration creates the function or trigger. */
+function mistakeInMigrations(root: string, definition: Definition, message: string): string {
+  const folder = join(root, 'prisma/migrations')
+  const newest = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .reverse()
+  for (const name of newest) {
+    const at = startOf(definition, readFileSync(join(folder, name), 'utf8'))
+    if (at !== undefined) return placed(root, `prisma/migrations/${name}`, at, message)
+  }
+  return message
+}
+
+/** The offset at which a text last creates the function or trigger, or renames one to it. */
+function startOf({ kind, name }: Definition, text: string): number | undefined {
+  const create = `CREATE (?:OR REPLACE )?(?:CONSTRAINT )?${kind}`
+  const rename = `ALTER ${kind} .* RENAME TO`
+  return [...text.matchAll(new RegExp(`(?:${create}|${rename}) "?${name}\\b`, 'gi'))].at(-1)?.index
+}
+
+function fileOf({ function: name }: Definition): string {
   return `${functionsFolder}/${name.replaceAll('_', '-')}.sql`
 }

@@ -66,21 +66,30 @@ export interface SqlSource {
   parameters: Parameter[]
   /** Columns that the author declared as nullable or not: `AS "name?"`, `AS "name!"`. */
   nullable: Map<string, boolean>
+  /** The places of `@type` and of the marks `AS "name?"`, by column. */
+  places: Map<string, Place>
+  /** The place of the annotation for the number of rows. */
+  returnsAt: number
   list: ListParts | null
+}
+
+interface Place {
+  file: string
+  offset: number
 }
 
 /** A mistake in a file of prisma/sql, with its place. */
 export class SqlMistake extends GenerateError {
   constructor(file: string, offset: number, message: string) {
-    super(placed(file, offset, message))
+    super(placed(rootFolder, file, offset, message))
   }
 }
 
 let rootFolder = ''
 
 /** `file:line:column: message`, the line, and a mark below the column. */
-function placed(file: string, offset: number, message: string): string {
-  const text = readFileSync(join(rootFolder, file), 'utf8')
+export function placed(root: string, file: string, offset: number, message: string): string {
+  const text = readFileSync(join(root, file), 'utf8')
   const start = text.lastIndexOf('\n', offset - 1) + 1
   const line = text.slice(0, offset).split('\n').length
   const excerpt = text.slice(start).split('\n', 1)[0]
@@ -89,7 +98,7 @@ function placed(file: string, offset: number, message: string): string {
 }
 
 /** @returns the file and the offset in it of a position in the text. */
-export function placeOf({ origins }: Text, at: number): { file: string; offset: number } {
+export function placeOf({ origins }: Text, at: number): Place {
   const origin = origins.findLast((each) => each.at <= at) ?? origins[0]
   return { file: origin.file, offset: origin.offset + Math.max(0, at - origin.at) }
 }
@@ -138,7 +147,10 @@ class Reader {
   #types = new Map<string, string>()
   #nullable = new Map<string, boolean>()
   #parameters: Parameter[] = []
-  #nullableParameters = new Set<string>()
+  #places = new Map<string, Place>()
+  /** The parameters of `@nullable` with the place of each. */
+  #nullableParameters = new Map<string, number>()
+  #returnsAt = 0
 
   constructor(root: string, file: string) {
     this.#root = root
@@ -161,6 +173,9 @@ class Reader {
     const list = returns === 'page' ? this.#list(content, rest) : null
     if (list === null && rest.length > 0)
       throw new SqlMistake(this.#file, rest[0].at, `only a @page has a @${rest[0].kind}`)
+    for (const [name, at] of this.#nullableParameters)
+      if (!this.#parameters.some((parameter) => parameter.name === name))
+        throw new SqlMistake(this.#file, at, `there is no parameter ${name}`)
     return {
       file: this.#file,
       domain: basename(dirname(this.#file)),
@@ -172,6 +187,8 @@ class Reader {
       text,
       parameters: this.#parameters,
       nullable: this.#nullable,
+      places: this.#places,
+      returnsAt: this.#returnsAt,
       list,
     }
   }
@@ -196,10 +213,11 @@ class Reader {
       } else if (cardinalities.includes(kind)) {
         sections[0].returns = kind as Section['returns']
         sections[0].value = value
+        this.#returnsAt = offset
       } else if (kind === 'type') {
         this.#addType(this.#file, offset, value)
       } else if (kind === 'nullable') {
-        this.#nullableParameters.add(value)
+        this.#nullableParameters.set(value, offset)
       } else if (['filter', 'otherwise', 'sort', 'total', 'id'].includes(kind)) {
         sections.at(-1)!.end = offset
         sections.push({ kind, value, at: offset, start: next, end: next, returns: null })
@@ -216,6 +234,7 @@ class Reader {
     const [, column, type] = /^(\w+) +(.+)$/.exec(value) ?? []
     if (column === undefined) throw new SqlMistake(file, offset, '@type takes a column and a type')
     this.#types.set(column, type)
+    this.#places.set(column, { file, offset })
   }
 
   #list(content: string, sections: Section[]): ListParts {
@@ -240,7 +259,7 @@ class Reader {
       else parts.id = text
     }
     if (parts.sorts.length === 0 || parts.id.sql === '')
-      throw new SqlMistake(this.#file, 0, 'a @page states an @id and at least one @sort')
+      throw new SqlMistake(this.#file, this.#returnsAt, 'a @page states an @id and at least one @sort')
     return parts
   }
 
@@ -277,6 +296,7 @@ class Reader {
       if (identifier !== undefined && /[!?]$/.test(identifier)) {
         const name = identifier.slice(0, -1)
         this.#nullable.set(name, identifier.endsWith('?'))
+        this.#places.set(name, { file, offset: at })
         inserted = `"${name}"`
       } else if (comment !== undefined) inserted = ''
       else if (parameter !== undefined) inserted = `$${this.#number(parameter, mark)}`

@@ -6,13 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbedded } from '../../../infra/postgres/embedded.ts'
+import { MigrationError } from '../../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../../infra/prepare-database.ts'
+import { GenerateError } from '../error.ts'
 import { schemaFile } from '../schema-db-check/database.ts'
 import { readCatalog, type Catalog } from './catalog.ts'
 import { databasePage, generatedPart, pageFile, writePage } from './database-page.ts'
 import { describe, type Description } from './describe.ts'
 import { emitSql, typed, type Described } from './emit.ts'
 import { requireFunctions } from './functions.ts'
+import { columnPositions, missingColumns } from './columns.ts'
 import { nullableColumns } from './nullability.ts'
 import { placeOf, readSources, sqlFiles, SqlMistake, type SqlSource, type Text } from './source.ts'
 
@@ -48,13 +51,24 @@ export async function staleSql(root: string): Promise<string[]> {
 /** The files of generated/sql by name, and the generated part of docs/database.md. */
 async function emitFrom(root: string): Promise<{ files: Map<string, string>; page: string }> {
   const sources = readSources(root)
-  const { described, page } = await withDatabase(async (client) => {
-    await requireFunctions(client, root)
-    const page = await databasePage(client, root)
-    await client.query(pgvectorStub)
-    return { described: await describeAll(client, sources), page }
-  })
-  return { files: new Map([...emitSql(described), [stampName, stampOf(root, page)]]), page }
+  const { files, page } = await withDatabase((client) => describeProject(client, root, sources))
+  return { files: files.set(stampName, stampOf(root, page)), page }
+}
+
+/**
+ * @param client connected to a database that has all migrations.
+ * @returns the modules of generated/sql and `rows.json` by name, and the generated part of docs/database.md.
+ * @throws GenerateError that lists all mistakes.
+ */
+export async function describeProject(
+  client: pg.Client,
+  root: string,
+  sources: SqlSource[],
+): Promise<{ files: Map<string, string>; page: string }> {
+  await requireFunctions(client, root)
+  const page = await databasePage(client, root)
+  await client.query(pgvectorStub)
+  return { files: emitSql(await describeAll(client, sources)), page }
 }
 
 function textOf(file: string): string | null {
@@ -95,7 +109,10 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
   try {
     const server = await startEmbedded({ dataDir: folder, whenRunning: 'refuse', throwaway: true })
     try {
-      await prepareDatabase(server.url, { queues: [] })
+      await prepareDatabase(server.url, { queues: [] }).catch((error: unknown) => {
+        if (!(error instanceof MigrationError)) throw error
+        throw new GenerateError(`${error.message}\n${error.excerpt}`.trim(), { cause: error })
+      })
       const client = new pg.Client({ connectionString: server.url })
       await client.connect()
       try {
@@ -111,38 +128,53 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
   }
 }
 
-/** @throws SqlMistake for the first mistake. */
+/** @throws GenerateError that lists the first mistake of each statement. */
 export async function describeAll(client: pg.Client, sources: SqlSource[]): Promise<Described[]> {
   const catalog = await readCatalog(client)
   const described: Described[] = []
-  for (const source of sources) described.push(await describeOne(client, source, catalog))
+  // A set: statements that include the same file have the same mistake.
+  const mistakes = new Set<string>()
+  for (const source of sources)
+    try {
+      described.push(await describeOne(client, source, catalog))
+    } catch (error) {
+      if (!(error instanceof SqlMistake)) throw error
+      mistakes.add(error.message)
+    }
+  if (mistakes.size > 0) throw new GenerateError([...mistakes].join('\n'))
   return described
 }
 
 async function describeOne(client: pg.Client, source: SqlSource, catalog: Catalog): Promise<Described> {
   const description = await describeText(client, source, source.text)
-  const { list, file, returns } = source
+  const { list, file, returns, returnsAt, places, text } = source
   if (returns === 'none' && description.columns.length > 0)
-    throw new SqlMistake(file, 0, 'a statement with @none returns no columns')
+    throw new SqlMistake(file, returnsAt, 'a statement with @none returns no columns')
   if (returns !== 'none' && description.columns.length === 0)
-    throw new SqlMistake(file, 0, `a statement with @${returns} returns columns`)
+    throw new SqlMistake(file, returnsAt, `a statement with @${returns} returns columns`)
   if (list !== null) await describeParts(client, source, description)
   const names = description.columns.map(({ name }) => name)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw new SqlMistake(file, 0, `two columns are named ${twice}`)
-  for (const name of [...source.types.keys(), ...source.nullable.keys()])
-    if (!names.includes(name) && source.nullable.has(name))
-      throw new SqlMistake(file, 0, `there is no column ${name}`)
-  for (const { name, type } of description.columns)
+  const mistakeAt = (position: number, message: string): SqlMistake => {
+    const place = placeOf(text, position)
+    return new SqlMistake(place.file, place.offset, message)
+  }
+  const mistakeIn = (column: number, message: string): SqlMistake =>
+    mistakeAt(columnPositions(text.sql, names.length)[column] ?? 0, message)
+  for (const { name, position } of missingColumns(text.sql, catalog))
+    throw mistakeAt(position, `the INSERT lacks ${name}, which is NOT NULL and has no default`)
+  const second = names.findIndex((name, i) => names.indexOf(name) !== i)
+  if (second !== -1) throw mistakeIn(second, `two columns are named ${names[second]}`)
+  for (const [name, place] of places)
+    if (!names.includes(name)) throw new SqlMistake(place.file, place.offset, `there is no column ${name}`)
+  for (const [i, { name, type }] of description.columns.entries())
     if (catalog.types.get(type)?.row == null && !source.types.has(name))
-      throw new SqlMistake(
-        file,
-        0,
+      throw mistakeIn(
+        i,
         `the column ${name} has the type ${catalog.types.get(type)?.name ?? type}, which rows do not ` +
           'convert: cast it, or declare its @type',
       )
   const nullable = nullableColumns(
-    source.text.sql,
+    text.sql,
     source.parameters.map((parameter) => parameter.nullable),
     catalog,
   )

@@ -1,0 +1,50 @@
+// Mistakes about SQL are found before any test runs, each at its place, with its line. `npm run faults` seeds
+// all of them; `npm test` one of each kind.
+import t from 'tap'
+import { createSqlProject } from '../support/sql-project.ts'
+import { sqlMistakes } from '../support/seeded-sql-mistakes.ts'
+
+const long = process.env.FAULTS === 'long'
+const short = [
+  'a column of an included file is misspelt',
+  'a trigger is dropped',
+  'a number becomes nullable',
+  'nothing calls a statement',
+]
+const seeded = long ? sqlMistakes : sqlMistakes.filter(({ name }) => short.includes(name))
+const project = createSqlProject(t)
+
+t.test('every mistake can be seeded', async (t) => {
+  t.ok(sqlMistakes.length >= 40)
+  t.equal(new Set(sqlMistakes.map(({ name }) => name)).size, sqlMistakes.length)
+  t.equal(seeded.length, long ? sqlMistakes.length : short.length)
+  for (const mistake of sqlMistakes) project.seed(mistake).undo()
+})
+
+t.test('the compiler reports nothing about the callers before', async (t) => {
+  for (const file of new Set(seeded.map(({ at: [file] }) => file).filter((file) => file.endsWith('.ts'))))
+    t.equal(project.typesOf(file), '', file)
+})
+
+for (const mistake of seeded)
+  t.test(`${mistake.name}: found by ${mistake.foundBy}`, async (t) => {
+    const { undo } = project.seed(mistake)
+    const [file, start] = mistake.at
+    const { place, line } = placeOf(project.read(file), start)
+    const [foundBy, ...lines] = (await project.report(mistake)).split('\n')
+    undo()
+    t.comment(`| ${mistake.name} | ${foundBy} | \`${file}:${place}\` |`)
+    t.equal(foundBy, mistake.foundBy)
+    const at = lines.findIndex((each) => /^[^ ]*?:\d+:\d+/.exec(each)?.[0] === `${file}:${place}`)
+    if (at === -1) return t.fail(`nothing is reported at ${file}:${place}:\n${lines.join('\n')}`)
+    const end = lines.findIndex((each, i) => i > at && each.trim() === line.trim())
+    t.not(end, -1, 'the line is shown')
+    t.match(lines.slice(at, end).join('\n'), mistake.message)
+  })
+
+/** `line:column` of a text, and its line. */
+function placeOf(text: string, start: string): { place: string; line: string } {
+  const before = text.slice(0, text.indexOf(start)).split('\n')
+  const place = `${before.length}:${before.at(-1)!.length + 1}`
+  return { place, line: text.split('\n')[before.length - 1] }
+}
