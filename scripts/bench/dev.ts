@@ -83,6 +83,7 @@ function copyProject(folder: string): void {
     'scripts',
     'spec',
     'prisma',
+    'docs/database.md',
     'generated',
     'package.json',
     'tsconfig.json',

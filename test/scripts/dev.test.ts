@@ -34,6 +34,7 @@ async function startDev(t: Test): Promise<Dev> {
     'packages',
     'spec',
     'prisma',
+    'docs/database.md',
     'generated',
     'package.json',
     'tsconfig.json',
