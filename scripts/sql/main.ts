@@ -1,5 +1,5 @@
-// `npm run sql -- OPERATION`: the SQL that an operation can run, as a tree of the functions from its handler to
-// the files of prisma/sql.
+// `npm run sql -- OPERATION`: the SQL that an operation can run, as a tree of the functions from its handler
+// to the files of prisma/sql.
 import { resolve } from 'node:path'
 import { callTree, type Call } from './call-tree.ts'
 

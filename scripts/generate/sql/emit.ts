@@ -113,12 +113,14 @@ function listOf(source: SqlSource): string {
     `    select: ${literal(source.text)},`,
     `    names: ${namesOf(names)},`,
     '    filters: {',
-    ...filters.map(
-      ({ name, text, otherwise, searches }) =>
-        `      ${name}: { sql: ${literal(text)}${otherwise === null ? '' : `, otherwise: ${literal(otherwise)}`}${
-          searches ? ', searches: true' : ''
-        } },`,
-    ),
+    ...filters.map(({ name, text, otherwise, searches }) => {
+      const options = [
+        `sql: ${literal(text)}`,
+        ...(otherwise === null ? [] : [`otherwise: ${literal(otherwise)}`]),
+        ...(searches ? ['searches: true'] : []),
+      ]
+      return `      ${name}: { ${options.join(', ')} },`
+    }),
     '    },',
     '    sorts: {',
     ...sorts.map(({ name, text }) => `      ${name}: ${literal(text)},`),

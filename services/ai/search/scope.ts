@@ -5,8 +5,8 @@ import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../users/authentication.ts'
 
 /**
- * The parameters of `readable.sql` in prisma/sql/search and prisma/sql/chat. `project_ids`: the projects of the
- * API key, null for all.
+ * The parameters of `readable.sql` in prisma/sql/search and prisma/sql/chat. `project_ids`: the projects of
+ * the API key, null for all.
  */
 export function callerParameters({ userId, projectIds }: Pick<Principal, 'userId' | 'projectIds'>): {
   user_id: string
