@@ -394,7 +394,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"path":"pathGetAvatarImage","query":"queryNone","header":"headerIfNoneMatchRangeIfRangeIfModifiedSince"},
     body: null,
-    errors: [400,404,406,416,429,500,503],
+    errors: [400,404,416,429,500,503],
     replies: {
       200: {"contentType":"image/webp","binary":true},
       206: {"contentType":"image/webp","binary":true},
@@ -1264,7 +1264,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"path":"pathFileId","query":"queryDispositionFilename","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
     body: null,
-    errors: [400,401,403,404,406,416,429,500,503],
+    errors: [400,401,403,404,416,429,500,503],
     replies: {
       200: {"contentType":"*/*","binary":true},
       206: {"contentType":"*/*","binary":true},
@@ -1378,7 +1378,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"path":"pathDownloadByLink","query":"queryDispositionFilename","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
     body: null,
-    errors: [400,404,406,410,416,429,500,503],
+    errors: [400,404,410,416,429,500,503],
     replies: {
       200: {"contentType":"*/*","binary":true},
       206: {"contentType":"*/*","binary":true},
@@ -1494,7 +1494,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "ai",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyChatRequest"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    errors: [400,401,403,404,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyError"}}
     },
@@ -1741,7 +1741,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerStreamMessage"},
     body: null,
-    errors: [400,401,403,404,406,409,429,500,503],
+    errors: [400,401,403,404,409,429,500,503],
     replies: {
       200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyError"}}
     },
@@ -2320,7 +2320,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"path":"pathOrderId","query":"queryGetReceipt","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
     body: null,
-    errors: [400,401,403,404,406,409,416,429,500,503],
+    errors: [400,401,403,404,409,416,429,500,503],
     replies: {
       200: {"contentType":"*/*","binary":true},
       206: {"contentType":"*/*","binary":true},
@@ -2634,7 +2634,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "page",
     validators: {"path":"pathCheckoutId","query":"queryNone"},
     body: null,
-    errors: [400,406,429,500,503],
+    errors: [400,429,500,503],
     replies: {
       200: {"contentType":"text/html"},
       303: {"contentType":null},
@@ -2753,7 +2753,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"query":"queryStreamEvents","header":"headerStreamMessage"},
     body: null,
-    errors: [400,401,403,404,406,410,429,500,503],
+    errors: [400,401,403,404,410,429,500,503],
     replies: {
       200: {"contentType":"text/event-stream","events":{"message":"replyEvent","end":"replyStreamEnd"}}
     },
@@ -3110,7 +3110,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: null,
     validators: {"query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
-    errors: [400,406,500],
+    errors: [400,500],
     replies: {
       200: {"contentType":"application/yaml"},
       304: {"contentType":null}
@@ -3133,7 +3133,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: null,
     validators: {"query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
-    errors: [400,406,500],
+    errors: [400,500],
     replies: {
       200: {"contentType":"text/html"},
       304: {"contentType":null}

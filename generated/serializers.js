@@ -1664,7 +1664,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -1696,7 +1698,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
   
     
     function anonymous3 (obj) {
@@ -2005,6 +2008,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"revoked_at" is required!')
       }
       
+      const value_replaced_by_12 = obj["replaced_by"]
+      if (value_replaced_by_12 !== undefined) {
+        json += ",\"replaced_by\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_12)) {
+        
+        if (typeof value_replaced_by_12 !== 'string') {
+          if (value_replaced_by_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_replaced_by_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_12 instanceof RegExp) {
+            json += asString(value_replaced_by_12.source)
+          } else {
+            json += asString(value_replaced_by_12.toString())
+          }
+        } else {
+          json += asString(value_replaced_by_12)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_12)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/replaced_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"replaced_by" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -2044,34 +2079,34 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_14 = obj["page"]
-      if (value_page_14 !== undefined) {
+      const value_page_15 = obj["page"]
+      if (value_page_15 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_14)
+        json += asInteger(value_page_15)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_15 = obj["limit"]
-      if (value_limit_15 !== undefined) {
+      const value_limit_16 = obj["limit"]
+      if (value_limit_16 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_15)
+        json += asInteger(value_limit_16)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_16 = obj["total"]
-      if (value_total_16 !== undefined) {
+      const value_total_17 = obj["total"]
+      if (value_total_17 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_16)
+        json += asInteger(value_total_17)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_17 = obj["total_pages"]
-      if (value_total_pages_17 !== undefined) {
+      const value_total_pages_18 = obj["total_pages"]
+      if (value_total_pages_18 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_17)
+        json += asInteger(value_total_pages_18)
       } else {
         throw new Error('"total_pages" is required!')
       }
@@ -2099,10 +2134,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_12 = obj["pagination"]
-      if (value_pagination_12 !== undefined) {
+      const value_pagination_13 = obj["pagination"]
+      if (value_pagination_13 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous5(value_pagination_12)
+        json += anonymous5(value_pagination_13)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -2122,7 +2157,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -2154,7 +2191,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
   
     
     function anonymous1 (obj) {
@@ -2463,22 +2501,54 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_key_10 = obj["key"]
-      if (value_key_10 !== undefined) {
-        json += ",\"key\":"
+      const value_replaced_by_10 = obj["replaced_by"]
+      if (value_replaced_by_10 !== undefined) {
+        json += ",\"replaced_by\":"
         
-        if (typeof value_key_10 !== 'string') {
-          if (value_key_10 === null) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_10)) {
+        
+        if (typeof value_replaced_by_10 !== 'string') {
+          if (value_replaced_by_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_10 instanceof RegExp) {
-            json += asString(value_key_10.source)
+          } else if (value_replaced_by_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_10 instanceof RegExp) {
+            json += asString(value_replaced_by_10.source)
           } else {
-            json += asString(value_key_10.toString())
+            json += asString(value_replaced_by_10.toString())
           }
         } else {
-          json += asString(value_key_10)
+          json += asString(value_replaced_by_10)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_10)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/replaced_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"replaced_by" is required!')
+      }
+      
+      const value_key_11 = obj["key"]
+      if (value_key_11 !== undefined) {
+        json += ",\"key\":"
+        
+        if (typeof value_key_11 !== 'string') {
+          if (value_key_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_key_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_11 instanceof RegExp) {
+            json += asString(value_key_11.source)
+          } else {
+            json += asString(value_key_11.toString())
+          }
+        } else {
+          json += asString(value_key_11)
         }
         
       } else {
@@ -2500,7 +2570,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -2532,7 +2604,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
   
     
     function anonymous1 (obj) {
@@ -2839,6 +2912,38 @@ const asInteger = serializer.asInteger.bind(serializer)
   
       } else {
         throw new Error('"revoked_at" is required!')
+      }
+      
+      const value_replaced_by_10 = obj["replaced_by"]
+      if (value_replaced_by_10 !== undefined) {
+        json += ",\"replaced_by\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_10)) {
+        
+        if (typeof value_replaced_by_10 !== 'string') {
+          if (value_replaced_by_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_replaced_by_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_10 instanceof RegExp) {
+            json += asString(value_replaced_by_10.source)
+          } else {
+            json += asString(value_replaced_by_10.toString())
+          }
+        } else {
+          json += asString(value_replaced_by_10)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_10)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/replaced_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"replaced_by" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -3334,7 +3439,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}}},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -3366,7 +3473,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
   
     
       // "spec#/$defs/Metadata"
@@ -3721,22 +3829,54 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_key_26 = obj["key"]
-      if (value_key_26 !== undefined) {
-        json += ",\"key\":"
+      const value_replaced_by_26 = obj["replaced_by"]
+      if (value_replaced_by_26 !== undefined) {
+        json += ",\"replaced_by\":"
         
-        if (typeof value_key_26 !== 'string') {
-          if (value_key_26 === null) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_26)) {
+        
+        if (typeof value_replaced_by_26 !== 'string') {
+          if (value_replaced_by_26 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_26 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_26.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_26 instanceof RegExp) {
-            json += asString(value_key_26.source)
+          } else if (value_replaced_by_26 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_26.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_26 instanceof RegExp) {
+            json += asString(value_replaced_by_26.source)
           } else {
-            json += asString(value_key_26.toString())
+            json += asString(value_replaced_by_26.toString())
           }
         } else {
-          json += asString(value_key_26)
+          json += asString(value_replaced_by_26)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_26)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/replaced_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"replaced_by" is required!')
+      }
+      
+      const value_key_27 = obj["key"]
+      if (value_key_27 !== undefined) {
+        json += ",\"key\":"
+        
+        if (typeof value_key_27 !== 'string') {
+          if (value_key_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_key_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_27 instanceof RegExp) {
+            json += asString(value_key_27.source)
+          } else {
+            json += asString(value_key_27.toString())
+          }
+        } else {
+          json += asString(value_key_27)
         }
         
       } else {

@@ -3112,7 +3112,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3122,7 +3122,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3168,7 +3168,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3178,7 +3178,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3371,7 +3371,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3381,7 +3381,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3427,7 +3427,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3437,7 +3437,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3631,7 +3631,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3641,7 +3641,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3687,7 +3687,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3697,7 +3697,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4046,7 +4046,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4056,7 +4056,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4102,7 +4102,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4112,7 +4112,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4596,7 +4596,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4606,7 +4606,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4652,7 +4652,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4662,7 +4662,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4924,7 +4924,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4934,7 +4934,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4980,7 +4980,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4990,7 +4990,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5254,7 +5254,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5264,7 +5264,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5310,7 +5310,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5320,7 +5320,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5959,7 +5959,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5969,7 +5969,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6015,7 +6015,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6025,7 +6025,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6267,7 +6267,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6277,7 +6277,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6323,7 +6323,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6333,7 +6333,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6589,7 +6589,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6599,7 +6599,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6645,7 +6645,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6655,7 +6655,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6920,7 +6920,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6930,7 +6930,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6976,7 +6976,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6986,7 +6986,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7308,7 +7308,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7318,7 +7318,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7364,7 +7364,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7374,7 +7374,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7633,7 +7633,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7643,7 +7643,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7689,7 +7689,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7699,7 +7699,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8053,7 +8053,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8063,7 +8063,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8109,7 +8109,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8119,7 +8119,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8425,7 +8425,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8435,7 +8435,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8481,7 +8481,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8491,7 +8491,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8628,7 +8628,7 @@ return errors === 0;
 validate_queryListOrders.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryGetReceipt = validate_queryGetReceipt;
-const schema_queryGetReceipt = {"type":"object","additionalProperties":false,"properties":{"format":{"type":"string","enum":["html","pdf"],"default":"html"}},"required":[],"$id":"queryGetReceipt"};
+const schema_queryGetReceipt = {"type":"object","additionalProperties":false,"properties":{"format":{"type":"string","enum":["html","pdf"]}},"required":[],"$id":"queryGetReceipt"};
 
 function validate_queryGetReceipt(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryGetReceipt" */;
@@ -8642,9 +8642,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.format === undefined){
-data.format = "html";
-}
 for(const key0 in data){
 if(!(key0 === "format")){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
@@ -8657,6 +8654,7 @@ vErrors.push(err0);
 errors++;
 }
 }
+if(data.format !== undefined){
 let data0 = data.format;
 if(typeof data0 !== "string"){
 let dataType0 = typeof data0;
@@ -8702,6 +8700,7 @@ else {
 vErrors.push(err2);
 }
 errors++;
+}
 }
 }
 else {
@@ -8794,7 +8793,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8804,7 +8803,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8850,7 +8849,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8860,7 +8859,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9116,7 +9115,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9126,7 +9125,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9172,7 +9171,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9182,7 +9181,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9444,7 +9443,7 @@ data["after"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 9007199254740991 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [0,9007199254740991]},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9454,7 +9453,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{limit: 0, range: [0,9007199254740991]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9500,7 +9499,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9510,7 +9509,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9612,7 +9611,7 @@ data["after"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 9007199254740991 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [0,9007199254740991]},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9622,7 +9621,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{limit: 0, range: [0,9007199254740991]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9799,7 +9798,7 @@ data["page"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9809,7 +9808,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9855,7 +9854,7 @@ data["limit"] = coerced1;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"};
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9865,7 +9864,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10930,7 +10929,7 @@ data["upload-length"] = coerced3;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err11 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11461,7 +11460,7 @@ data["upload-offset"] = coerced2;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/upload-offset",schemaPath:"#/properties/upload-offset/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err6 = {instancePath:instancePath+"/upload-offset",schemaPath:"#/properties/upload-offset/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11781,7 +11780,7 @@ data["last-event-id"] = coerced0;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 9007199254740991 || isNaN(data0)){
-const err1 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/maximum",keyword:"maximum",params:{comparison: "<=", limit: 9007199254740991},message:"must be <= 9007199254740991"};
+const err1 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [0,9007199254740991]},message:"must be <= 9007199254740991"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11791,7 +11790,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err2 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/minimum",keyword:"minimum",params:{limit: 0, range: [0,9007199254740991]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11923,7 +11922,7 @@ validate_headerReceiveStripeEvent.evaluated = {"props":{"stripe-signature":true}
 ;(function (exports) {
 
 exports.bodyProfileUpdate = validate_spec_ProfileUpdate;
-const schema_spec_ProfileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProfileUpdate"};
+const schema_spec_ProfileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ProfileUpdate"};
 const schema_spec_PersonName = {"type":"string","minLength":1,"maxLength":120,"pattern":"\\S","$id":"spec:PersonName"};
 const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
 const pattern_6301c483 = new RegExp("\\S", "u");
@@ -12078,13 +12077,13 @@ return errors === 0;
 }
 validate_spec_Timezone.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
+const schema_spec_MetadataUpdate = {"type":"object","maxProperties":32,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","null"],"maxLength":512},"$id":"spec:MetadataUpdate"};
 
-function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Metadata" */;
+function validate_spec_MetadataUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MetadataUpdate" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Metadata.evaluated;
+const evaluated0 = validate_spec_MetadataUpdate.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -12092,8 +12091,8 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(Object.keys(data).length > 16){
-const err0 = {instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties"};
+if(Object.keys(data).length > 32){
+const err0 = {instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12140,9 +12139,8 @@ errors++;
 }
 for(const key1 in data){
 let data0 = data[key1];
-if(typeof data0 === "string"){
-if(func_7a031813(data0) > 512){
-const err4 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if((typeof data0 !== "string") && (data0 !== null)){
+const err4 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema_spec_MetadataUpdate.additionalProperties.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12151,9 +12149,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-else {
-const err5 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 512){
+const err5 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12161,6 +12159,7 @@ else {
 vErrors.push(err5);
 }
 errors++;
+}
 }
 }
 }
@@ -12174,10 +12173,10 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate_spec_Metadata.errors = vErrors;
+validate_spec_MetadataUpdate.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Metadata.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_MetadataUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_ProfileUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -12248,8 +12247,8 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -12948,7 +12947,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 604800 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
+const err2 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/maximum",keyword:"maximum",params:{limit: 604800, range: [0,604800]},message:"must be <= 604800"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12958,7 +12957,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err3 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/minimum",keyword:"minimum",params:{limit: 0, range: [0,604800]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -13061,6 +13060,107 @@ validate_spec_Email.errors = vErrors;
 return errors === 0;
 }
 validate_spec_Email.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
+
+function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Metadata" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Metadata.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(Object.keys(data).length > 16){
+const err0 = {instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+const _errs1 = errors;
+if(typeof key0 === "string"){
+if(func_7a031813(key0) > 64){
+const err1 = {instancePath,schemaPath:"#/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func_7a031813(key0) < 1){
+const err2 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+var valid0 = _errs1 === errors;
+if(!valid0){
+const err3 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+for(const key1 in data){
+let data0 = data[key1];
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 512){
+const err4 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate_spec_Metadata.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Metadata.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_UserCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -13216,7 +13316,7 @@ return errors === 0;
 validate_spec_UserCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyUserUpdate = validate_spec_UserUpdate;
-const schema_spec_UserUpdate = {"type":"object","additionalProperties":false,"properties":{"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:UserUpdate"};
+const schema_spec_UserUpdate = {"type":"object","additionalProperties":false,"properties":{"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:UserUpdate"};
 const func_191f75b3 = Object.prototype.hasOwnProperty;
 
 function validate_spec_UserUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -13351,8 +13451,8 @@ errors++;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -13670,7 +13770,7 @@ return errors === 0;
 validate_spec_ProjectCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyProjectUpdate = validate_spec_ProjectUpdate;
-const schema_spec_ProjectUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProjectUpdate"};
+const schema_spec_ProjectUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ProjectUpdate"};
 
 function validate_spec_ProjectUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectUpdate" */;
@@ -13779,8 +13879,8 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -14463,7 +14563,7 @@ return errors === 0;
 validate_bodyUploadFile.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyFileUpdate = validate_spec_FileUpdate;
-const schema_spec_FileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:FileUpdate"};
+const schema_spec_FileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:MetadataUpdate"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:FileUpdate"};
 
 function validate_spec_FileUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileUpdate" */;
@@ -14508,8 +14608,8 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -14601,7 +14701,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 31536000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/maximum",keyword:"maximum",params:{comparison: "<=", limit: 31536000},message:"must be <= 31536000"};
+const err2 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/maximum",keyword:"maximum",params:{limit: 31536000, range: [1,31536000]},message:"must be <= 31536000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14611,7 +14711,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/minimum",keyword:"minimum",params:{limit: 1, range: [1,31536000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14636,7 +14736,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 1000000000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000},message:"must be <= 1000000000"};
+const err5 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/maximum",keyword:"maximum",params:{limit: 1000000000, range: [1,1000000000]},message:"must be <= 1000000000"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14646,7 +14746,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15187,7 +15287,7 @@ if(data.temperature !== undefined){
 let data8 = data.temperature;
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 > 2 || isNaN(data8)){
-const err11 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2"};
+const err11 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{limit: 2, range: [0,2]},message:"must be <= 2"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -15197,7 +15297,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data8 < 0 || isNaN(data8)){
-const err12 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err12 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{limit: 0, range: [0,2]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15232,7 +15332,7 @@ errors++;
 }
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 > 1000000 || isNaN(data9)){
-const err15 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err15 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -15242,7 +15342,7 @@ vErrors.push(err15);
 errors++;
 }
 if(data9 < 1 || isNaN(data9)){
-const err16 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err16 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -15505,7 +15605,7 @@ return errors === 0;
 validate_spec_SessionCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodySessionUpdate = validate_spec_SessionUpdate;
-const schema_spec_SessionUpdate = {"type":"object","additionalProperties":false,"properties":{"title":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"\\S"},"model":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1"},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:SessionUpdate"};
+const schema_spec_SessionUpdate = {"type":"object","additionalProperties":false,"properties":{"title":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"\\S"},"model":{"type":["string","null"],"minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1"},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:SessionUpdate"};
 const schema_spec_SessionStatus = {"type":"string","enum":["active","archived"],"$id":"spec:SessionStatus"};
 
 function validate_spec_SessionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -15678,8 +15778,8 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -15700,7 +15800,7 @@ return errors === 0;
 validate_spec_SessionUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMessageUpdate = validate_spec_MessageUpdate;
-const schema_spec_MessageUpdate = {"type":"object","additionalProperties":false,"properties":{"content":{"$ref":"spec:MessageContent"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:MessageUpdate"};
+const schema_spec_MessageUpdate = {"type":"object","additionalProperties":false,"properties":{"content":{"$ref":"spec:MessageContent"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:MessageUpdate"};
 
 function validate_spec_MessageUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageUpdate" */;
@@ -15733,8 +15833,8 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -15797,7 +15897,7 @@ if(data.temperature !== undefined){
 let data2 = data.temperature;
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 2 || isNaN(data2)){
-const err1 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2},message:"must be <= 2"};
+const err1 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{limit: 2, range: [0,2]},message:"must be <= 2"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15807,7 +15907,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err2 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err2 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{limit: 0, range: [0,2]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15842,7 +15942,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000000 || isNaN(data3)){
-const err5 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err5 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15852,7 +15952,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err6 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -16012,7 +16112,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 2000 || isNaN(data0)){
-const err4 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{comparison: "<=", limit: 2000},message:"must be <= 2000"};
+const err4 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{limit: 2000, range: [50,2000]},message:"must be <= 2000"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -16022,7 +16122,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data0 < 50 || isNaN(data0)){
-const err5 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
+const err5 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{limit: 50, range: [50,2000]},message:"must be >= 50"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -16047,7 +16147,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 500 || isNaN(data1)){
-const err7 = {instancePath:instancePath+"/overlap_tokens",schemaPath:"#/properties/overlap_tokens/maximum",keyword:"maximum",params:{comparison: "<=", limit: 500},message:"must be <= 500"};
+const err7 = {instancePath:instancePath+"/overlap_tokens",schemaPath:"#/properties/overlap_tokens/maximum",keyword:"maximum",params:{limit: 500, range: [0,500]},message:"must be <= 500"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -16057,7 +16157,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-const err8 = {instancePath:instancePath+"/overlap_tokens",schemaPath:"#/properties/overlap_tokens/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err8 = {instancePath:instancePath+"/overlap_tokens",schemaPath:"#/properties/overlap_tokens/minimum",keyword:"minimum",params:{limit: 0, range: [0,500]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -16224,7 +16324,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyKnowledgeBaseUpdate = validate_spec_KnowledgeBaseUpdate;
-const schema_spec_KnowledgeBaseUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:KnowledgeBaseUpdate"};
+const schema_spec_KnowledgeBaseUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:KnowledgeBaseUpdate"};
 
 function validate_spec_KnowledgeBaseUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseUpdate" */;
@@ -16327,8 +16427,8 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -16487,7 +16587,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 50 || isNaN(data1)){
-const err7 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 50},message:"must be <= 50"};
+const err7 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 50, range: [1,50]},message:"must be <= 50"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -16497,7 +16597,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,50]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -16981,7 +17081,7 @@ return errors === 0;
 validate_bodyCreateDocument.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyDocumentUpdate = validate_spec_DocumentUpdate;
-const schema_spec_DocumentUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:DocumentName"},"text":{"$ref":"spec:DocumentSourceText"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:DocumentUpdate"};
+const schema_spec_DocumentUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:DocumentName"},"text":{"$ref":"spec:DocumentSourceText"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:DocumentUpdate"};
 
 function validate_spec_DocumentUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentUpdate" */;
@@ -17020,8 +17120,8 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -17171,7 +17271,7 @@ return errors === 0;
 validate_spec_ProductCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyProductUpdate = validate_spec_ProductUpdate;
-const schema_spec_ProductUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProductUpdate"};
+const schema_spec_ProductUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"active":{"type":"boolean"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ProductUpdate"};
 
 function validate_spec_ProductUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProductUpdate" */;
@@ -17280,8 +17380,8 @@ errors++;
 }
 }
 if(data.metadata !== undefined){
-if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -17465,7 +17565,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 1095 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/interval_count",schemaPath:"#/properties/interval_count/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1095},message:"must be <= 1095"};
+const err6 = {instancePath:instancePath+"/interval_count",schemaPath:"#/properties/interval_count/maximum",keyword:"maximum",params:{limit: 1095, range: [1,1095]},message:"must be <= 1095"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -17475,7 +17575,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err7 = {instancePath:instancePath+"/interval_count",schemaPath:"#/properties/interval_count/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err7 = {instancePath:instancePath+"/interval_count",schemaPath:"#/properties/interval_count/minimum",keyword:"minimum",params:{limit: 1, range: [1,1095]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -17577,7 +17677,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 999999999 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/unit_amount",schemaPath:"#/properties/unit_amount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 999999999},message:"must be <= 999999999"};
+const err5 = {instancePath:instancePath+"/unit_amount",schemaPath:"#/properties/unit_amount/maximum",keyword:"maximum",params:{limit: 999999999, range: [1,999999999]},message:"must be <= 999999999"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -17587,7 +17687,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/unit_amount",schemaPath:"#/properties/unit_amount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/unit_amount",schemaPath:"#/properties/unit_amount/minimum",keyword:"minimum",params:{limit: 1, range: [1,999999999]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -17804,7 +17904,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000000 || isNaN(data2)){
-const err5 = {instancePath:instancePath+"/" + i0+"/quantity",schemaPath:"#/items/properties/quantity/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+const err5 = {instancePath:instancePath+"/" + i0+"/quantity",schemaPath:"#/items/properties/quantity/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -17814,7 +17914,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/" + i0+"/quantity",schemaPath:"#/items/properties/quantity/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err6 = {instancePath:instancePath+"/" + i0+"/quantity",schemaPath:"#/items/properties/quantity/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -17963,7 +18063,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999999 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/amount",schemaPath:"#/properties/amount/maximum",keyword:"maximum",params:{comparison: "<=", limit: 999999999999},message:"must be <= 999999999999"};
+const err2 = {instancePath:instancePath+"/amount",schemaPath:"#/properties/amount/maximum",keyword:"maximum",params:{limit: 999999999999, range: [1,999999999999]},message:"must be <= 999999999999"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -17973,7 +18073,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/amount",schemaPath:"#/properties/amount/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/amount",schemaPath:"#/properties/amount/minimum",keyword:"minimum",params:{limit: 1, range: [1,999999999999]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -18278,7 +18378,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 > 86400 || isNaN(data6)){
-const err4 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/maximum",keyword:"maximum",params:{comparison: "<=", limit: 86400},message:"must be <= 86400"};
+const err4 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/maximum",keyword:"maximum",params:{limit: 86400, range: [1800,86400]},message:"must be <= 86400"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -18288,7 +18388,7 @@ vErrors.push(err4);
 errors++;
 }
 if(data6 < 1800 || isNaN(data6)){
-const err5 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1800},message:"must be >= 1800"};
+const err5 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/minimum",keyword:"minimum",params:{limit: 1800, range: [1800,86400]},message:"must be >= 1800"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -18463,7 +18563,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 63072000 || isNaN(data1)){
-const err2 = {instancePath:instancePath+"/seconds",schemaPath:"#/properties/seconds/maximum",keyword:"maximum",params:{comparison: "<=", limit: 63072000},message:"must be <= 63072000"};
+const err2 = {instancePath:instancePath+"/seconds",schemaPath:"#/properties/seconds/maximum",keyword:"maximum",params:{limit: 63072000, range: [1,63072000]},message:"must be <= 63072000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -18473,7 +18573,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err3 = {instancePath:instancePath+"/seconds",schemaPath:"#/properties/seconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/seconds",schemaPath:"#/properties/seconds/minimum",keyword:"minimum",params:{limit: 1, range: [1,63072000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -19222,7 +19322,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 604800 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800},message:"must be <= 604800"};
+const err2 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/maximum",keyword:"maximum",params:{limit: 604800, range: [0,604800]},message:"must be <= 604800"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -19232,7 +19332,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+const err3 = {instancePath:instancePath+"/overlap_seconds",schemaPath:"#/properties/overlap_seconds/minimum",keyword:"minimum",params:{limit: 0, range: [0,604800]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err3];
 }

@@ -1,5 +1,6 @@
 // Documents of a knowledge base: add, list, get, update, delete, and retry failed parsing.
 import { hash } from 'node:crypto'
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { createDocument, createUploadedDocument } from '../services/ai/knowledge/create-document.ts'
 import {
@@ -33,7 +34,7 @@ export const aiDocuments = {
   },
 
   async updateDocument(request, { db, documents, events }) {
-    const { name, metadata, text } = request.body
+    const { text, ...fields } = request.body
     return await db.transaction(async (tx) => {
       const previous = await openDocument(tx, request, { lock: true })
       request.ifMatch(previous)
@@ -45,7 +46,9 @@ export const aiDocuments = {
         )
       const sha256 = text === undefined ? previous.sha256 : hash('sha256', text)
       const newText = text === undefined || sha256 === previous.sha256 ? undefined : { text, sha256 }
-      const update = { name, metadata, text: newText }
+      const changes = changesOf(previous, fields)
+      if (changes === null && newText === undefined) return { status: 200, body: toDocument(previous) }
+      const update = { ...changes, text: newText }
       return { status: 200, body: await updateDocument(tx, { documents, events }, previous, update) }
     })
   },

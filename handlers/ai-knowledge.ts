@@ -1,4 +1,5 @@
 // Knowledge bases: create, list, get, update, delete and search.
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import {
   deleteDocumentsInBatches,
@@ -6,6 +7,7 @@ import {
   insertKnowledgeBase,
   listKnowledgeBases,
   openKnowledgeBase,
+  toKnowledgeBase,
   requireValidChunking,
   updateKnowledgeBase,
 } from '../services/ai/knowledge/knowledge-bases.ts'
@@ -29,8 +31,7 @@ export const aiKnowledge = {
   },
 
   async getKnowledgeBase(request, { db }) {
-    const { owner_id: _owner, ...knowledgeBase } = await openKnowledgeBase(db, request)
-    return { status: 200, body: knowledgeBase }
+    return { status: 200, body: toKnowledgeBase(await openKnowledgeBase(db, request)) }
   },
 
   async updateKnowledgeBase(request, { db, events }) {
@@ -38,7 +39,9 @@ export const aiKnowledge = {
     return await db.transaction(async (tx) => {
       const previous = await openKnowledgeBase(tx, request, { lock: 'update' })
       request.ifMatch(previous)
-      const updated = await updateKnowledgeBase(tx, previous, request.body)
+      const changes = changesOf(previous, request.body)
+      if (changes === null) return { status: 200, body: toKnowledgeBase(previous) }
+      const updated = await updateKnowledgeBase(tx, previous, changes)
       await events.emit(tx, 'knowledge_base.updated', updated, { previous, userId: previous.owner_id })
       return { status: 200, body: updated }
     })

@@ -1,4 +1,5 @@
 // Chat sessions: conversations that are stored.
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireKnowledgeBases } from '../services/ai/knowledge/access.ts'
 import { listMessages } from '../services/ai/chat/messages.ts'
@@ -53,11 +54,13 @@ export const aiSessions = {
   },
 
   async updateSession(request, { db, events, providers }) {
-    const { system_prompt: systemPrompt, knowledge_base_ids: knowledgeBaseIds, ...fields } = request.body
-    requireModel(providers, fields.model)
+    requireModel(providers, request.body.model)
     return await db.transaction(async (tx) => {
       const { owner_id: userId, ...previous } = await openSession(tx, request, { lock: true })
       request.ifMatch(previous)
+      const changes = changesOf(previous, request.body)
+      if (changes === null) return { status: 200, body: previous }
+      const { system_prompt: systemPrompt, knowledge_base_ids: knowledgeBaseIds, ...fields } = changes
       if (knowledgeBaseIds !== undefined)
         await requireKnowledgeBases(tx, request.principal, knowledgeBaseIds, previous.project_id)
       await tx.prisma.session.update({

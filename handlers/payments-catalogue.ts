@@ -1,4 +1,5 @@
 // The catalog of products and prices: operators write it, everyone may read it.
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import {
   findPrice,
@@ -31,12 +32,14 @@ export const paymentsCatalogue = {
     return await db.transaction(async (tx) => {
       const previous = await findProduct(tx, params.id, { lock: true })
       ifMatch(previous)
+      const changes = changesOf(previous, body)
+      if (changes === null) return { status: 200, body: previous }
       const updatedAt = new Date(
         Math.max((await paymentsNow(tx)).getTime(), Date.parse(previous.updated_at) + 1),
       )
       await tx.prisma.product.update({
         where: { id: previous.id },
-        data: { ...body, updatedAt },
+        data: { ...changes, updatedAt },
         select: { id: true },
       })
       const product = await findProduct(tx, previous.id)

@@ -1,5 +1,6 @@
 // Projects: create, read, update, archive, delete and restore.
 import type { EventType } from '../generated/events.ts'
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { openProject } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -40,7 +41,9 @@ export const projects = {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
       request.ifMatch(previous)
-      return { status: 200, body: await update(tx, events, 'project.updated', previous, request.body) }
+      const changes = changesOf(previous, request.body)
+      if (changes === null) return { status: 200, body: previous }
+      return { status: 200, body: await update(tx, events, 'project.updated', previous, changes) }
     })
   },
 

@@ -1,4 +1,5 @@
 // Handlers of files.
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { deleteDocumentsOfFiles } from '../services/ai/knowledge/documents.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -8,6 +9,7 @@ import { createFile } from '../services/storage/create-file.ts'
 import { toDownload } from '../services/storage/download.ts'
 import {
   fileById,
+  toFile,
   listFiles,
   openDownload,
   openFile,
@@ -44,19 +46,20 @@ export const storage = {
   },
 
   async getFile(request, { db }) {
-    const { blob_key: _key, ...file } = await openFile(db, request)
-    return { status: 200, body: file }
+    return { status: 200, body: toFile(await openFile(db, request)) }
   },
 
   async updateFile(request, { db, events }) {
-    const { metadata, expires_at: expiresAt, ...fields } = request.body
-    requireFutureExpiry(expiresAt)
+    requireFutureExpiry(request.body.expires_at)
     return await db.transaction(async (tx) => {
       const previous = await openFile(tx, request, { lock: true })
       request.ifMatch(previous)
+      const changes = changesOf(previous, request.body)
+      if (changes === null) return { status: 200, body: toFile(previous) }
+      const { expires_at: expiresAt, ...fields } = changes
       await tx.prisma.file.update({
         where: { id: previous.id },
-        data: { ...fields, metadata, expiresAt, updatedAt: timestampAfter(new Date(previous.updated_at)) },
+        data: { ...fields, expiresAt, updatedAt: timestampAfter(new Date(previous.updated_at)) },
         select: { id: true },
       })
       const file = (await fileById(tx, previous.id))!

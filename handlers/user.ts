@@ -1,4 +1,5 @@
 // The profile and the settings of the caller.
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -19,10 +20,12 @@ export const user = {
       if (row === null) throw unauthorized('disabled')
       const previous = toProfile(row)
       ifMatch(previous)
+      const changes = changesOf(previous, body)
+      if (changes === null) return { status: 200, body: previous }
       const profile = toProfile(
         await tx.prisma.user.update({
           where: { id: row.id },
-          data: { ...body, updatedAt: timestampAfter(row.updatedAt) },
+          data: { ...changes, updatedAt: timestampAfter(row.updatedAt) },
         }),
       )
       await events.emit(tx, 'profile.updated', profile, { previous, userId: row.id })
@@ -40,6 +43,7 @@ export const user = {
       if (row === null) throw unauthorized('disabled')
       const previous = await readSettings(tx, principal.userId)
       ifMatch(previous)
+      if (changesOf(previous, body) === null) return { status: 200, body: previous }
       if (typeof body.default_project_id === 'string') {
         await requireMembership(tx, body.default_project_id, principal)
       }

@@ -1,4 +1,5 @@
 // Users, as an admin manages them.
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../infra/errors.ts'
 import { pageArgs, pageOf, escapeLike } from '../infra/database/pagination.ts'
@@ -67,8 +68,10 @@ export const users = {
       const row = await lockAdminsAndUser(tx, id)
       const previous = toUser(row)
       ifMatch(previous)
+      const changes = changesOf(previous, { ...body, email: body.email?.toLowerCase() })
+      if (changes === null) return { status: 200, body: previous }
       if (body.status === 'disabled' || body.role === 'user') await requireNotLastAdmin(tx, id)
-      const user = toUser(await updateUserRow(tx, row, body))
+      const user = toUser(await updateUserRow(tx, row, changes))
       await events.emit(tx, 'user.updated', user, { previous })
       tx.afterCommit(() => principals.waitForInvalidation(id))
       return { status: 200, body: user }

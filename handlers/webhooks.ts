@@ -1,4 +1,5 @@
 // The caller's webhook endpoints and their deliveries.
+import { changesOf } from '../services/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidState, unauthorized } from '../infra/errors.ts'
 import { lockUser } from '../services/users/users.ts'
@@ -57,6 +58,8 @@ export const webhooks = {
       const previous = toWebhookEndpoint(row)
       requireSelectableEvents(eventTypes ?? [], row.scopes)
       ifMatch(previous)
+      const isReset = enabled === true && row.failingSince !== null
+      if (changesOf(previous, body) === null && !isReset) return { status: 200, body: previous }
       const resetFailures = enabled === true && { disabledReason: null, failingSince: null }
       const endpoint = toWebhookEndpoint(
         await tx.prisma.webhookEndpoint.update({

@@ -5,7 +5,7 @@ import type { components } from '../generated/types.ts'
 /** The codes in `x-error-codes` of the spec. */
 export type ErrorCode = components['schemas']['Error']['error']['code']
 
-export type Location = 'body' | 'query' | 'path' | 'header'
+export type Location = 'body' | 'query' | 'header'
 export interface Problem {
   field: string
   constraint: string
@@ -27,6 +27,8 @@ export class ApiError extends Error {
   code: ErrorCode
   details: Details
   headers: Record<string, string>
+  /** The id of the resource that the error is about. `nameReference` finds the field that contains it. */
+  resourceId: string | undefined
 
   constructor(
     status: number,
@@ -81,21 +83,19 @@ export function unauthorized(reason: Reason): ApiError {
     401,
     'UNAUTHORIZED',
     authenticationErrors[reason],
-    { reason },
+    { constraint: 'api_key', reason },
     { 'www-authenticate': challenge },
   )
 }
 
-export function forbidden(message: string, constraint?: string): ApiError {
-  return new ApiError(403, 'FORBIDDEN', message, constraint === undefined ? {} : { constraint })
+/** @param id the resource that the caller may not use, if the request names it. */
+export function forbidden(message: string, constraint: string, id?: string): ApiError {
+  return Object.assign(new ApiError(403, 'FORBIDDEN', message, { constraint }), { resourceId: id })
 }
 
 export function notFound(resource: string, id?: string): ApiError {
-  return new ApiError(
-    404,
-    'NOT_FOUND',
-    id === undefined ? `There is no such ${resource}.` : `There is no ${resource} ${id}.`,
-  )
+  const message = id === undefined ? `There is no such ${resource}.` : `There is no ${resource} ${id}.`
+  return Object.assign(new ApiError(404, 'NOT_FOUND', message), { resourceId: id })
 }
 
 export function methodNotAllowed(method: string, allowed: string[]): ApiError {
@@ -198,7 +198,7 @@ export function rateLimited(seconds: number): ApiError {
     429,
     'RATE_LIMITED',
     `Too many requests; try again in ${seconds} s.`,
-    {},
+    { constraint: 'rate_limit' },
     { 'retry-after': String(seconds) },
   )
 }

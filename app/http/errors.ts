@@ -13,7 +13,7 @@ import {
 import { pageHeaders } from '../../infra/html/layout.ts'
 import { newRequestId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { acceptsHtml } from './content-negotiation.ts'
+import { acceptsHtml } from '../../infra/content-negotiation.ts'
 import { errorPage } from './error-page.ts'
 import { operationsAt } from './operations-by-path.ts'
 
@@ -43,7 +43,10 @@ function answerError(known: ApiError, request: FastifyRequest, reply: FastifyRep
   if (known.status >= 500) {
     request.log.error({ err: known.cause ?? known, code: known.code }, 'request failed')
   }
-  const asPage = acceptsHtml(request.headers.accept) && operationsOf(request).some(answersHtml)
+  const operations = operationsOf(request)
+  const asPage =
+    operations.some(({ replies }) => replies[known.status]?.contentType === 'text/html') ||
+    (acceptsHtml(request.headers.accept) && operations.some(answersHtml))
   return (
     reply
       .code(known.status)

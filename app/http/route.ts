@@ -9,13 +9,14 @@ import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { authenticate } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
-import { accepts } from './content-negotiation.ts'
+import { accepts } from '../../infra/content-negotiation.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
 import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentRequest } from './idempotency.ts'
 import { preconditionOf, withTransaction } from './preconditions.ts'
 import type { RateLimits } from './rate-limit.ts'
+import { nameReference } from './references.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { SseStream } from './sse.ts'
 import { readStreamedInput } from './streamed-body.ts'
@@ -159,7 +160,6 @@ class OperationCall {
     const answer = await this.#callHandler(db)
     if (answer.status !== 200) return this.send(this.#render(answer))
     const content = answer.body as Bytes
-    requireAcceptable(this.#request, [content.type.split(';')[0]])
     this.#reply.headers({
       'cache-control': info.scopes === null ? 'no-cache' : 'no-store',
       'content-security-policy': "default-src 'none'; sandbox",
@@ -216,7 +216,7 @@ class OperationCall {
     const request = this.#request
     const reply = this.#reply
     const precondition = preconditionOf(info, request.headers['if-match'])
-    return await handler(
+    const call = handler(
       {
         id: request.id,
         operation: info,
@@ -230,9 +230,13 @@ class OperationCall {
           return abortOnDisconnect(reply)
         },
         ifMatch: precondition.check,
+        accepts: (type: string) => accepts(request.headers.accept, [type]),
       },
       db === services.database ? readServices : { ...services, db: precondition.guard(db), publicUrl },
     )
+    return await call.catch((error) => {
+      throw nameReference(error, this.#input)
+    })
   }
 
   /** For a handler that stores its own idempotency record. */
@@ -286,9 +290,9 @@ function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
 }
 
 /**
- * Throws 406 when Accept excludes all of the types. For bytes the type is known later: `sendBytes` checks it.
+ * Throws 406 when Accept excludes all of the types. Streams, bytes and pages are sent to every client, because
+ * many clients send `Accept: application/json` with all requests.
  */
 function requireAcceptable({ headers }: FastifyRequest, types: string[]): void {
-  if (types.length > 0 && !types.includes('*/*') && !accepts(headers.accept, types))
-    throw notAcceptable(types)
+  if (types.includes('application/json') && !accepts(headers.accept, types)) throw notAcceptable(types)
 }

@@ -1,9 +1,15 @@
 // Validates a request with the compiled validators of its operation. An error lists all problems at once.
 import type { FastifyRequest } from 'fastify'
-import { invalidRequest, unsupportedMediaType, type Location, type Problem } from '../../infra/errors.ts'
+import {
+  invalidRequest,
+  notFound,
+  unsupportedMediaType,
+  type Location,
+  type Problem,
+} from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { maxProblems } from '../../infra/validation/problems.ts'
-import { check } from '../../infra/validation/validators.ts'
+import { check, invalidProperty } from '../../infra/validation/validators.ts'
 import type { Form } from './multipart.ts'
 
 export interface Input {
@@ -21,7 +27,6 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
   let body: unknown = form === undefined ? request.body : form.fields
   const problems: Problem[] = form === undefined ? [] : [...form.problems]
   const { validators: names } = info
-  check(names.path, params, 'path', problems)
   const raw = { ...(query as Record<string, unknown>) }
   check(names.query, query, 'query', problems)
   checkQueryText(raw, query as Record<string, unknown>, request.url, problems)
@@ -46,7 +51,15 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
     if (info.body.raw !== true) check(form === undefined ? names.body : names.form, body, 'body', problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, maxProblems))
+  requirePossiblePath(info, params as Record<string, string>)
   return { params, query, body }
+}
+
+/** Throws 404 for an id that cannot exist, as handlers do for one that does not. */
+function requirePossiblePath({ validators: names }: OperationInfo, params: Record<string, unknown>): void {
+  const invalid = invalidProperty(names.path, params)
+  if (invalid !== null)
+    throw notFound(`resource with this ${invalid}:`, String(params[invalid]).slice(0, 100))
 }
 
 /** Throws 415 unless the operation accepts the media type of the body. */

@@ -187,7 +187,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate an API key
-         * @description Creates a new key with the same name, scopes and projects, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked or expired.
+         * @description Creates a new key with the same name, scopes and projects, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -4917,7 +4917,7 @@ export interface components {
          */
         Timezone: string;
         /**
-         * @description Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. An update replaces all pairs.
+         * @description Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters.
          * @example {
          *       "ticket": "OPS-12"
          *     }
@@ -4965,6 +4965,15 @@ export interface components {
             updated_at: components["schemas"]["Timestamp"];
         };
         /**
+         * @description Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys.
+         * @example {
+         *       "ticket": "OPS-12"
+         *     }
+         */
+        MetadataUpdate: {
+            [key: string]: string | null;
+        };
+        /**
          * @description The fields of your profile to change.
          * @example {
          *       "name": "Ada Lovelace",
@@ -4979,7 +4988,7 @@ export interface components {
             locale?: components["schemas"]["Locale"];
             /** @description The time zone of the user, as an IANA name. */
             timezone?: components["schemas"]["Timezone"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /** @description Your settings. */
         Settings: {
@@ -5081,7 +5090,7 @@ export interface components {
              * @description The part of the request that contains the field.
              * @enum {string}
              */
-            location: "body" | "query" | "path" | "header";
+            location: "body" | "query" | "header";
         };
         /**
          * @description The format of every error response.
@@ -5338,6 +5347,11 @@ export interface components {
              * @example null
              */
             revoked_at: string | null;
+            /**
+             * @description The key that replaced this one by a rotation. Null if it was not rotated.
+             * @example null
+             */
+            replaced_by: components["schemas"]["ApiKeyId"] | null;
         };
         /** @description A page of API keys. */
         ApiKeyList: {
@@ -5412,6 +5426,11 @@ export interface components {
              * @example null
              */
             revoked_at: string | null;
+            /**
+             * @description The key that replaced this one by a rotation. Null if it was not rotated.
+             * @example null
+             */
+            replaced_by: components["schemas"]["ApiKeyId"] | null;
             /**
              * @description The secret to send as `Authorization: Bearer <key>`. Store it safely: it is shown only once.
              * @example plat_live_4eC39HqLyjWDarjtT1zdp7dcTYooMQauvdEDq54NiTphI7jx0
@@ -5578,7 +5597,7 @@ export interface components {
              * @enum {string}
              */
             role?: "user" | "admin";
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /**
          * @description The name of the project. It must contain a visible character.
@@ -5681,7 +5700,7 @@ export interface components {
             /** @description A category of your choice to filter projects by. Null removes it. */
             category?: string | null;
             tags?: components["schemas"]["Tags"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /**
          * @description The ID of a project member. It starts with `mem_`.
@@ -5922,7 +5941,7 @@ export interface components {
             path?: components["schemas"]["FilePath"];
             /** @description Who can download the file. */
             visibility?: components["schemas"]["Visibility"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
             tags?: components["schemas"]["FileTags"];
             /**
              * Format: date-time
@@ -6459,7 +6478,7 @@ export interface components {
             /** @description The knowledge bases that answers search by default. In a project, they must belong to the same project. */
             knowledge_base_ids?: components["schemas"]["KnowledgeBaseIds"];
             status?: components["schemas"]["SessionStatus"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /** @description A page of messages. */
         MessageList: {
@@ -6474,9 +6493,9 @@ export interface components {
          *     }
          */
         MessageUpdate: {
-            /** @description The new text. Only for user messages; deletes all later messages of the session. */
+            /** @description The new text. Only for user messages. A different text deletes all later messages of the session. */
             content?: components["schemas"]["MessageContent"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /**
          * @description Options for the new answer.
@@ -6595,7 +6614,7 @@ export interface components {
             description?: string | null;
             /** @description How documents are split into passages. Applies to documents that are indexed afterward. */
             chunking?: components["schemas"]["Chunking"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /**
          * @description A search query.
@@ -6817,7 +6836,7 @@ export interface components {
             name?: components["schemas"]["DocumentName"];
             /** @description The new text. Only for a document created from text. */
             text?: components["schemas"]["DocumentSourceText"];
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /** @description The text of a document. */
         DocumentText: {
@@ -6894,7 +6913,7 @@ export interface components {
             description?: string | null;
             /** @description Whether the product can be ordered. */
             active?: boolean;
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["MetadataUpdate"];
         };
         /**
          * @description ISO 4217 currency code in lowercase.
@@ -7933,6 +7952,11 @@ export interface components {
              * @example null
              */
             revoked_at?: string | null;
+            /**
+             * @description The key that replaced this one by a rotation. Null if it was not rotated.
+             * @example null
+             */
+            replaced_by?: components["schemas"]["ApiKeyId"] | null;
         };
         /** @description One of your API keys was created. */
         ApiKeyCreatedEvent: {
@@ -11313,6 +11337,7 @@ export interface components {
                  *         "code": "UNAUTHORIZED",
                  *         "message": "The API key has expired.",
                  *         "details": {
+                 *           "constraint": "api_key",
                  *           "reason": "expired",
                  *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
                  *         }
@@ -11507,6 +11532,7 @@ export interface components {
                  *         "code": "RATE_LIMITED",
                  *         "message": "Too many requests; try again in 12 s.",
                  *         "details": {
+                 *           "constraint": "rate_limit",
                  *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
                  *         }
                  *       }
@@ -12119,7 +12145,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidRequest"];
             404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
             416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
@@ -13707,7 +13732,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
             416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
@@ -13905,7 +13929,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidRequest"];
             404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
             410: components["responses"]["Gone"];
             416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["RateLimited"];
@@ -14078,7 +14101,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -14507,7 +14529,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
@@ -15535,7 +15556,7 @@ export interface operations {
     getReceipt: {
         parameters: {
             query?: {
-                /** @description Format of the receipt. */
+                /** @description Format of the receipt. Default: `pdf` if `Accept` names only PDF, otherwise `html`. */
                 format?: "html" | "pdf";
             };
             header?: {
@@ -15563,7 +15584,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["RateLimited"];
@@ -16101,29 +16121,6 @@ export interface operations {
                 };
             };
             404: components["responses"]["NoPage"];
-            /** @description The operation cannot produce a media type in `Accept`. */
-            406: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "NOT_ACCEPTABLE",
-                     *         "message": "This operation returns application/json only.",
-                     *         "details": {
-                     *           "field": "Accept",
-                     *           "constraint": "media_type",
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                    "text/html": string;
-                };
-            };
             410: components["responses"]["ExpiredPage"];
             /** @description Too many requests. */
             429: {
@@ -16138,6 +16135,7 @@ export interface operations {
                      *         "code": "RATE_LIMITED",
                      *         "message": "Too many requests; try again in 12 s.",
                      *         "details": {
+                     *           "constraint": "rate_limit",
                      *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
                      *         }
                      *       }
@@ -16288,6 +16286,7 @@ export interface operations {
                      *         "code": "RATE_LIMITED",
                      *         "message": "Too many requests; try again in 12 s.",
                      *         "details": {
+                     *           "constraint": "rate_limit",
                      *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
                      *         }
                      *       }
@@ -16429,6 +16428,7 @@ export interface operations {
                      *         "code": "RATE_LIMITED",
                      *         "message": "Too many requests; try again in 12 s.",
                      *         "details": {
+                     *           "constraint": "rate_limit",
                      *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
                      *         }
                      *       }
@@ -16520,6 +16520,7 @@ export interface operations {
                      *         "code": "RATE_LIMITED",
                      *         "message": "Too many requests; try again in 12 s.",
                      *         "details": {
+                     *           "constraint": "rate_limit",
                      *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
                      *         }
                      *       }
@@ -16644,7 +16645,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
             410: components["responses"]["Gone"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
@@ -17222,7 +17222,6 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidRequest"];
-            406: components["responses"]["NotAcceptable"];
             500: components["responses"]["ServerError"];
         };
     };
@@ -17255,29 +17254,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
-                    "text/html": string;
-                };
-            };
-            /** @description The operation cannot produce a media type in `Accept`. */
-            406: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "NOT_ACCEPTABLE",
-                     *         "message": "This operation returns application/json only.",
-                     *         "details": {
-                     *           "field": "Accept",
-                     *           "constraint": "media_type",
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Error"];
                     "text/html": string;
                 };

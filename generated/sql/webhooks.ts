@@ -318,7 +318,7 @@ export const readDueDeliveries = many<{ tenant_event_types: readonly string[]; i
       THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
     WHEN e.user_id IS NOT NULL
       THEN e.user_id = w.user_id AND (w.all_projects OR NOT e.type = ANY($1::text[]))
-    ELSE u.role = 'admin' END, false) AS "allowed",
+        ELSE e.scope <> 'admin' OR u.role = 'admin' END, false) AS "allowed",
   e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data
 FROM webhook_deliveries d
 JOIN webhook_endpoints w ON w.id = d.endpoint_id

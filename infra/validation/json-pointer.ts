@@ -13,6 +13,14 @@ export function escaped(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
+/** The keys as error messages name a field: `items[0].price_id`. */
+export function fieldName(keys: readonly string[]): string {
+  return keys.reduce(
+    (text, key) => (text === '' ? key : /^\d+$/.test(key) ? `${text}[${key}]` : `${text}.${key}`),
+    '',
+  )
+}
+
 /** The value at the keys, or undefined. */
 export function valueAt(root: any, keys: readonly string[]): any {
   return keys.reduce((value, key) => value?.[key], root)

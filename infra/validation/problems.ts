@@ -2,11 +2,11 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Location, Problem } from '../errors.ts'
 import { TooManyProblems } from './formats.ts'
-import { keysOf, valueAt } from './json-pointer.ts'
+import { fieldName, keysOf, valueAt } from './json-pointer.ts'
 
 export const maxProblems = 100
-/** The message for an enum with more values shows only some of them. */
-const maxListedValues = 12
+/** The message for an enum with more values shows only the closest. */
+const maxListedValues = 20
 
 /** Validates the value, adds its problems to `problems`, and fills in the schema's defaults. */
 export function checkWith(
@@ -17,6 +17,7 @@ export function checkWith(
 ): void {
   const errors = errorsOf(validate, value)
   if (errors === null) return
+  const missing = requiredNulls(errors, validate, value)
   const reported = new Set<string>()
   const choices = new Set(
     errors
@@ -27,7 +28,7 @@ export function checkWith(
     // Skip errors of a branch; the `oneOf` error covers them.
     if (choices.has(error.instancePath) && /\/oneOf\/\d+\/required$/.test(error.schemaPath)) continue
     if (problems.length >= maxProblems) return
-    const problem = asProblem(error, value, location)
+    const problem = asProblem(missing.has(error) ? asMissing(error) : error, value, location)
     const name = `${problem.constraint} ${problem.field}`
     if (!reported.has(name)) problems.push(problem)
     reported.add(name)
@@ -43,6 +44,38 @@ function errorsOf(validate: ValidateFunction, value: unknown): ErrorObject[] | n
   }
 }
 
+/** The errors about a null in place of a required value. The schema without the nulls tells which they are. */
+function requiredNulls(errors: ErrorObject[], validate: ValidateFunction, value: unknown): Set<ErrorObject> {
+  const nulls = errors.filter(
+    ({ keyword, instancePath }) =>
+      keyword === 'type' && instancePath !== '' && valueAt(value, keysOf(instancePath)) === null,
+  )
+  if (nulls.length === 0) return new Set()
+  const without = structuredClone(value)
+  for (const { instancePath } of nulls) {
+    const keys = keysOf(instancePath)
+    const parent = valueAt(without, keys.slice(0, -1))
+    if (!Array.isArray(parent)) delete (parent as Record<string, unknown>)[keys.at(-1)!]
+  }
+  const required = new Set(
+    (errorsOf(validate, without) ?? [])
+      .filter(({ keyword }) => keyword === 'required')
+      .map(({ instancePath, params }) => [...keysOf(instancePath), params.missingProperty].join('/')),
+  )
+  return new Set(nulls.filter(({ instancePath }) => required.has(keysOf(instancePath).join('/'))))
+}
+
+/** The error about a null as one about a missing property. */
+function asMissing(error: ErrorObject): ErrorObject {
+  const end = error.instancePath.lastIndexOf('/')
+  return {
+    ...error,
+    keyword: 'required',
+    instancePath: error.instancePath.slice(0, end),
+    params: { missingProperty: keysOf(error.instancePath).at(-1) },
+  }
+}
+
 function asProblem(error: ErrorObject, root: unknown, location: Location): Problem {
   const { keyword, params, message = 'is invalid' } = error
   const path = keysOf(error.instancePath)
@@ -51,18 +84,25 @@ function asProblem(error: ErrorObject, root: unknown, location: Location): Probl
   if (error.propertyName !== undefined) path.push(error.propertyName)
   const choice = keyword === 'oneOf' ? choiceOf(params) : null
   if (choice?.constraint === 'required') path.push(params.names[0])
-  const field =
-    path.reduce(
-      (text, part) =>
-        /^\d+$/.test(part) && text !== '' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`,
-      '',
-    ) || 'body'
+  const field = fieldName(path) || 'body'
   const blank = keyword !== 'type' && isBlank(root, path)
-  if (blank)
-    return { field, constraint: 'required', message: `${field} is required and must not be blank`, location }
+  if (blank) {
+    const message =
+      location === 'query'
+        ? `${field} must not be empty: leave it out instead`
+        : `${field} is required and must not be blank`
+    return { field, constraint: 'required', message, location }
+  }
   if (keyword === 'required') return { field, constraint: keyword, message: `${field} is required`, location }
   if (keyword === 'additionalProperties')
-    return { field, constraint: keyword, message: `Unknown field: ${field}`, location }
+    return {
+      field,
+      constraint: keyword,
+      message: `Unknown ${location === 'query' ? 'parameter' : 'field'}: ${field}`,
+      location,
+    }
+  if (keyword === 'type' && location === 'query' && Array.isArray(valueAt(root, path)))
+    return { field, constraint: keyword, message: `${field} can be given only once`, location }
   if (choice !== null) return { field, ...choice, location }
   if (keyword === 'enum')
     return {
@@ -92,7 +132,7 @@ function choiceOf({
 /** Lists the values. Of many values, only the three that share the longest prefix with the given one. */
 function listValues(values: unknown[], given: unknown): string {
   if (values.length <= maxListedValues) return values.join(', ')
-  const text = String(given)
+  const text = String(given).toLowerCase()
   const firstDifference = (value: unknown): number =>
     [...String(value)].findIndex((character, i) => character !== text[i])
   const prefixLength = new Map(
@@ -102,11 +142,21 @@ function listValues(values: unknown[], given: unknown): string {
     }),
   )
   const closest = values.toSorted((a, b) => prefixLength.get(b)! - prefixLength.get(a)!).slice(0, 3)
-  return `${values.length} values such as ${closest.join(', ')}`
+  return `${values.length} values; the closest are ${closest.join(', ')}`
 }
 
 /** Messages that replace those of Ajv. */
 const rules: Record<string, (params: Record<string, any>) => string> = {
+  type: ({ type }) => `must be ${[type].flat().map(nameOfType).join(' or ')}`,
+  minimum: ({ limit, range }) => (range === undefined ? `must be at least ${limit}` : between(range)),
+  maximum: ({ limit, range }) => (range === undefined ? `must be at most ${limit}` : between(range)),
+  minLength: ({ limit }) => `must have at least ${counted(limit, 'character')}`,
+  maxLength: ({ limit }) => `must have at most ${counted(limit, 'character')}`,
+  minItems: ({ limit }) => `needs at least ${counted(limit, 'item')}`,
+  maxItems: ({ limit }) => `must have at most ${counted(limit, 'item')}`,
+  minProperties: ({ limit }) => `needs at least ${counted(limit, 'field')}`,
+  maxProperties: ({ limit }) => `must have at most ${counted(limit, 'field')}`,
+  uniqueItems: () => 'contains the same value twice',
   oneOf: () => 'must match exactly one of the alternatives in its schema',
   pattern: ({ pattern, says }) =>
     says !== undefined
@@ -122,6 +172,27 @@ const rules: Record<string, (params: Record<string, any>) => string> = {
         timezone: 'must be an IANA time zone such as Europe/Berlin',
       }) as Record<string, string>
     )[format] ?? `must be a ${format}`,
+}
+
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+}
+
+function nameOfType(type: string): string {
+  return typeNames[type] ?? type
+}
+
+function between([least, most]: [number, number]): string {
+  return `must be between ${least} and ${most}`
+}
+
+function counted(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? '' : 's'}`
 }
 
 /** A blank string counts as a missing value. */

@@ -24,9 +24,10 @@ const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== 
 /** The condition of each group of x-implied-responses. */
 export const conditions: Record<string, (declared: Declared) => boolean> = {
   every: () => true,
-  answer: ({ document, operation }) =>
+  // Streams, bytes and pages are sent whatever Accept says.
+  json: ({ document, operation }) =>
     Object.entries<Json>(operation.responses).some(
-      ([status, r]) => status < '300' && resolve(document, r).content !== undefined,
+      ([status, r]) => status < '300' && resolve(document, r).content?.['application/json'] !== undefined,
     ),
   secured: ({ document, operation }) => (operation.security ?? document.security ?? []).length > 0,
   // A client may send a body even if the operation declares none.

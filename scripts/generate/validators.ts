@@ -6,6 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { _, stringify } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
+import limitNumber from 'ajv/dist/vocabularies/validation/limitNumber.js'
 import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
 import { formats } from '../../infra/validation/formats.ts'
 import { keysOf } from '../../infra/validation/json-pointer.ts'
@@ -108,10 +109,16 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
       if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`)
     },
   })
-  // Ajv's own keywords, with the pattern's description and the alternatives of `oneOf` in the error's params.
+  // Ajv's own keywords, with more in the params of their errors: a pattern's description, alternatives.
   ajv.addVocabulary([patternSays])
   replaceErrors(ajv, (pattern as Json).default, ({ schemaCode, parentSchema: { [patternSays]: says } }) =>
     says === undefined ? _`{pattern: ${schemaCode}}` : _`{pattern: ${schemaCode}, says: ${says}}`,
+  )
+  // The other end of a range, so that a message can state both.
+  replaceErrors(ajv, (limitNumber as Json).default, ({ schemaCode, parentSchema: { minimum, maximum } }) =>
+    minimum === undefined || maximum === undefined
+      ? _`{limit: ${schemaCode}}`
+      : _`{limit: ${schemaCode}, range: ${stringify([minimum, maximum])}}`,
   )
   replaceErrors(ajv, (oneOf as Json).default, ({ params, schema }) => {
     const names: Json[] = schema.map(({ required }: Json) => required?.[0])
@@ -131,7 +138,7 @@ function replaceErrors(
   definition: Json,
   params: (cxt: Json) => ReturnType<typeof _>,
 ): void {
-  ajv.removeKeyword(definition.keyword)
+  for (const keyword of [definition.keyword].flat()) ajv.removeKeyword(keyword)
   ajv.addKeyword({ ...definition, error: { ...definition.error, params } })
 }
 

@@ -51,9 +51,9 @@ export function createRequestCheck(document: Json) {
   return function problemsOf(
     { id, path_, query, header, body }: Operation,
     values: RequestValues,
-  ): Problem[] {
-    return [
-      ...check(`${id} path`, 'text', objectOf(path_, true), values.path, 'path'),
+  ): { isPossiblePath: boolean; problems: Problem[] } {
+    const inPath = check(`${id} path`, 'text', objectOf(path_, true), values.path, 'query')
+    const problems = [
       ...check(`${id} query`, 'text', objectOf(query, false), values.query, 'query'),
       ...check(`${id} header`, 'text', objectOf(header, true), values.header, 'header'),
       ...(body?.required === true && values.body === undefined
@@ -70,6 +70,7 @@ export function createRequestCheck(document: Json) {
         ? check(`${id} body`, 'json', body.schema, values.body, 'body')
         : []),
     ]
+    return { isPossiblePath: inPath.length === 0, problems }
   }
 }
 

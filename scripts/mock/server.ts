@@ -90,7 +90,7 @@ export async function createMock({
       !/^Bearer \S/.test(request.headers.authorization ?? '')
     )
       throw unauthorized('missing')
-    const problems = problemsOf(operation, {
+    const { isPossiblePath, problems } = problemsOf(operation, {
       path: request.params as Record<string, string>,
       query: { ...(request.query as object) },
       header: { ...request.headers },
@@ -99,6 +99,7 @@ export async function createMock({
     const declared = document.paths[operation.path][operation.method]
     const preference = preferenceOf(request.headers.prefer as string | undefined)
     if (problems.length > 0 && preference.code === undefined) throw invalidRequest(problems)
+    if (!isPossiblePath && preference.code === undefined) throw notFound('resource')
     let made
     try {
       made = answerOf(document, declared, preference)

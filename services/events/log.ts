@@ -136,7 +136,8 @@ export async function findEvent(db: Db, principal: Principal, id: string): Promi
   if (row === undefined) throw notFound('event', id)
   const { user_id, scope, min_role, role, ...event } = row
   const audience = { type: event.type, project_id: event.project_id, user_id, scope, role: min_role }
-  if (!canReadEvent(principal, audience, role)) throw forbidden('You do not have access to this event.')
+  if (!canReadEvent(principal, audience, role))
+    throw forbidden('You do not have access to this event.', 'audience')
   return event as Event
 }
 

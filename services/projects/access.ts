@@ -51,13 +51,14 @@ export async function findProject(
   const row = await find(db, { id, user_id: principal.userId, restorable_days: restorableDays })
   if (row === undefined || (row.status === 'deleted' && !states.includes('deleted')))
     throw notFound('project', id)
-  if (principal.projectIds !== null && !principal.projectIds.has(id)) throw keyForOtherProjects()
+  if (principal.projectIds !== null && !principal.projectIds.has(id)) throw keyForOtherProjects(id)
   if (ranks[row.your_role ?? 'none'] < ranks[role]) {
     throw forbidden(
       row.your_role === null
         ? 'You are not a member of this project.'
         : `This operation requires the role ${role}; your role is ${row.your_role}.`,
       'role',
+      id,
     )
   }
   return row as Project
@@ -95,11 +96,12 @@ export async function requireMembership(
 ): Promise<void> {
   const found = await sql.findMembership(db, { project_id: projectId, user_id: principal.userId })
   if (found === undefined || (found.deleted && !deleted)) throw notFound('project', projectId)
-  if (!found.member) throw forbidden('You are not a member of this project.', 'role')
-  if (principal.projectIds !== null && !principal.projectIds.has(projectId)) throw keyForOtherProjects()
+  if (!found.member) throw forbidden('You are not a member of this project.', 'role', projectId)
+  if (principal.projectIds !== null && !principal.projectIds.has(projectId))
+    throw keyForOtherProjects(projectId)
 }
 
 /** 403 for an API key that is limited to projects other than the requested project. */
-export function keyForOtherProjects(): Error {
-  return forbidden('This API key is limited to other projects.', 'project_ids')
+export function keyForOtherProjects(projectId: string): Error {
+  return forbidden('This API key is limited to other projects.', 'project_ids', projectId)
 }

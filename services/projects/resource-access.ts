@@ -50,7 +50,7 @@ export function requirePermission<Found extends WorkspaceResource>(
   resource: ResourceName,
 ): asserts found is Found {
   if (found === undefined || found.project_status === 'deleted') throw notFound(resource.name, resource.id)
-  requireRole(found, principal, requiredAccess(operation).role, resource.name)
+  requireRole(found, principal, requiredAccess(operation).role, resource)
 }
 
 /** Throws 409 INVALID_STATE when the project's status does not allow the operation. */
@@ -77,17 +77,24 @@ export function requireUnrestrictedKey(principal: Principal): void {
  */
 export function requireKeyAccess(principal: Principal, projectId: string | null): void {
   if (projectId === null) requireUnrestrictedKey(principal)
-  else if (principal.projectIds !== null && !principal.projectIds.has(projectId)) throw keyForOtherProjects()
+  else if (principal.projectIds !== null && !principal.projectIds.has(projectId))
+    throw keyForOtherProjects(projectId)
 }
 
 /**
  * Throws 403 unless the caller has at least the role in the project, or owns a resource that is in no
  * project.
  */
-export function requireRole(found: WorkspaceResource, principal: Principal, role: Rank, name: string): void {
+export function requireRole(
+  found: WorkspaceResource,
+  principal: Principal,
+  role: Rank,
+  { name, id }: ResourceName,
+): void {
   requireKeyAccess(principal, found.project_id)
   if (found.project_id === null) {
-    if (found.owner_id !== principal.userId) throw forbidden(`This ${name} belongs to another user.`, 'owner')
+    if (found.owner_id !== principal.userId)
+      throw forbidden(`This ${name} belongs to another user.`, 'owner', id)
     return
   }
   if (ranks[found.your_role ?? 'none'] < ranks[role]) {
@@ -96,6 +103,7 @@ export function requireRole(found: WorkspaceResource, principal: Principal, role
         ? `You are not a member of the project of this ${name}.`
         : `This operation requires the role ${role}; your role is ${found.your_role}.`,
       'role',
+      id,
     )
   }
 }

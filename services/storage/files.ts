@@ -68,6 +68,11 @@ function toStoredFile({
   return file
 }
 
+/** The file without internal fields. */
+export function toFile({ blob_key: _key, ...file }: StoredFile): File {
+  return file
+}
+
 /** Any file, expired or not, without authorization; undefined for a missing file. */
 export async function fileById(db: Db, id: string): Promise<File | undefined> {
   return await sql.findFile(db, { id })

@@ -46,6 +46,7 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     last_used_at: row.lastUsedAt?.toISOString() ?? null,
     created_at: row.createdAt.toISOString(),
     revoked_at: row.revokedAt?.toISOString() ?? null,
+    replaced_by: row.replacedBy,
   }
 }
 
@@ -94,7 +95,7 @@ export async function insertApiKey(
 export async function findOwnApiKey(db: Db, id: string, { userId }: Principal) {
   const row = await db.prisma.apiKey.findUnique({ where: { id } })
   if (row === null) throw notFound('API key', id)
-  if (row.userId !== userId) throw forbidden('This API key belongs to another user.')
+  if (row.userId !== userId) throw forbidden('This API key belongs to another user.', 'owner')
   return row
 }
 
@@ -128,6 +129,9 @@ export async function replaceApiKey(
   const { row: old, digest } = await lockOwnApiKey(tx, id, principal)
   if (old.revokedAt !== null) throw invalidState('key', 'revoked')
   if (old.expiresAt !== null && old.expiresAt <= new Date()) throw invalidState('key', 'expired')
+  // The new key would inherit the end of the overlap.
+  if (old.replacedBy !== null)
+    throw invalidState('key', 'replaced', `The key was replaced by ${old.replacedBy}.`)
   const scopes = old.scopes as Scope[]
   const projectIds = old.allProjects ? null : old.projectIds
   requireGrantable(principal, scopes, projectIds)
@@ -143,7 +147,10 @@ export async function replaceApiKey(
   )
   await tx.prisma.apiKey.update({
     where: { id },
-    data: overlapSeconds === 0 ? { revokedAt: validUntil } : { expiresAt: validUntil },
+    data: {
+      replacedBy: key.id,
+      ...(overlapSeconds === 0 ? { revokedAt: validUntil } : { expiresAt: validUntil }),
+    },
     select: { id: true },
   })
   return { key, previous: toApiKey(old), digest }

@@ -8,6 +8,7 @@ import { violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
+import type { Changes } from '../changes.ts'
 
 export type User = components['schemas']['User']
 
@@ -89,14 +90,14 @@ export async function insertUser(tx: Db, fields: NewUser): Promise<UserRow> {
 export async function updateUserRow(
   tx: Db,
   row: UserRow,
-  { email, email_verified: emailVerified, ...fields }: components['schemas']['UserUpdate'],
+  { email, email_verified: emailVerified, ...fields }: Changes<components['schemas']['UserUpdate']>,
 ): Promise<UserRow> {
   try {
     return await tx.prisma.user.update({
       where: { id: row.id },
       data: {
         ...fields,
-        email: email?.toLowerCase(),
+        email,
         emailVerified,
         updatedAt: timestampAfter(row.updatedAt),
       },

@@ -101,7 +101,7 @@ export async function openDelivery(
   const found = await find(db, { id, tenant_event_types: tenantEventTypes })
   if (found === undefined || found.deleted_at !== null) throw notFound('delivery', id)
   const { user_id, deleted_at: _deleted, scopes, project_ids, all_projects, ...row } = found
-  if (user_id !== principal.userId) throw forbidden('This delivery belongs to another user.')
+  if (user_id !== principal.userId) throw forbidden('This delivery belongs to another user.', 'owner')
   if (!keyCanSeeEndpoint(principal, { scopes, projectIds: project_ids ?? [], allProjects: all_projects }))
     throw forbidden("This API key lacks scopes or projects of this delivery's endpoint.", 'scope')
   return toDelivery(row)

@@ -125,7 +125,8 @@ export async function openEndpoint(
   if (lock) await sql.lockEndpoint(db, { id })
   const row = await db.prisma.webhookEndpoint.findUnique({ where: { id } })
   if (row === null || row.deletedAt !== null) throw notFound('webhook endpoint', id)
-  if (row.userId !== principal.userId) throw forbidden('This webhook endpoint belongs to another user.')
+  if (row.userId !== principal.userId)
+    throw forbidden('This webhook endpoint belongs to another user.', 'owner', id)
   if (!anyKey && !keyCanSeeEndpoint(principal, row))
     throw forbidden('This API key lacks scopes or projects of this webhook endpoint.', 'scope')
   return row

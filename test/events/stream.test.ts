@@ -77,23 +77,11 @@ t.test('a stream', async (t) => {
     t.equal(server.services.eventStreams.count, 0)
   })
 
-  t.test('requires an Accept header that allows it', async (t) => {
-    for (const accept of [
-      'text/event-stream',
-      'text/*',
-      '*/*',
-      'application/json;q=0.9, text/event-stream;q=0.1',
-    ]) {
+  t.test('is sent whatever Accept says', async (t) => {
+    for (const accept of ['text/event-stream', '*/*', 'application/json', 'text/event-stream;q=0']) {
       const stream = await openReader(t, server, person.key, { headers: { accept } })
       t.equal(stream.answer.statusCode, 200, accept)
       stream.close()
-    }
-    for (const accept of ['application/json', 'text/html, application/*', 'text/event-stream;q=0']) {
-      const answer = await fetch(`${server.url}/v1/events/stream`, {
-        headers: { accept, authorization: `Bearer ${person.key}` },
-      })
-      t.equal(answer.status, 406, accept)
-      t.equal(((await answer.json()) as any).error.code, 'NOT_ACCEPTABLE')
     }
     await waitUntil(() => server.services.eventStreams.count === 0)
   })
@@ -252,7 +240,7 @@ t.test('a stream sends only what its reader can read at that moment', async (t) 
     await waitUntilCaughtUp(server, stream)
     await owner.client.put(`/projects/${project}/members/${member.member}`, { role: 'editor' })
     await owner.client.post(`/projects/${project}/members`, { email: 'b@example.com', role: 'viewer' })
-    await renameProject(owner, project, 'after')
+    await renameProject(owner, project, 'renamed')
     await waitUntilCaughtUp(server, stream)
     t.same(eventTypes(stream), ['invitation.created', 'member.updated', 'project.updated'])
   })

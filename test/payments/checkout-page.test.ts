@@ -487,7 +487,7 @@ t.test('errors are HTML for browsers and JSON for other clients', async (t) => {
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(strict.url + path, { ...init, headers: { accept, ...init.headers } })
   for (const [status, title, reply] of [
-    [400, 'This page cannot be shown', await ask('/pay/garbage"><script>')],
+    [404, 'This page cannot be shown', await ask('/pay/garbage"><script>')],
     [
       413,
       'This page cannot be shown',

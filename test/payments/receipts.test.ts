@@ -210,9 +210,18 @@ t.test('the CSP of the page allows only its inline style', async (t) => {
   t.notMatch(text, /<script|\son\w+=|\ssrc=|\sstyle=|url\(/i)
 })
 
+t.test('without a format, Accept decides', async (t) => {
+  const order = await bought([{ price_id: catalog.price }])
+  const typeFor = async (accept: string): Promise<string | null> =>
+    (await receipt(order.id, { headers: { accept } })).headers.get('content-type')
+  t.equal(await typeFor('application/pdf'), 'application/pdf')
+  t.equal(await typeFor('application/json'), 'text/html; charset=utf-8')
+  t.equal(await typeFor('text/html, application/pdf'), 'text/html; charset=utf-8')
+  t.equal(await typeFor('*/*'), 'text/html; charset=utf-8')
+})
+
 t.test('range requests return only the requested bytes', async (t) => {
   const order = await bought([{ price_id: catalog.price }])
-  t.equal((await receipt(order.id, { headers: { accept: 'application/pdf' } })).status, 406)
   t.equal((await receipt(order.id, { format: 'pdf', headers: { accept: 'application/pdf' } })).status, 200)
   t.equal((await ada.client.get(`/payments/orders/${order.id}/receipt?format=docx`)).status, 400)
 })

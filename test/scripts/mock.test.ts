@@ -104,7 +104,7 @@ t.test('the mock rejects a missing key, an invalid body and an undeclared status
       {
         field: 'items[0].quantity',
         constraint: 'minimum',
-        message: 'items[0].quantity must be >= 1',
+        message: 'items[0].quantity must be at least 1',
         location: 'body',
       },
     ],

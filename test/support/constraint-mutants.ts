@@ -29,7 +29,7 @@ export function problemsFor(
 }
 
 const locations: Record<Exclude<Part, 'answer'>, Location> = {
-  path: 'path',
+  path: 'query',
   query: 'query',
   header: 'header',
   body: 'body',

@@ -115,6 +115,7 @@ t.test('what is stored of a key', async (t) => {
       start: made.body.key.slice(0, 14),
       last_used_at: null,
       revoked_at: null,
+      replaced_by: null,
     })
     t.notOk('key' in (await client.get(`/user/api-keys/${made.body.id}`)).body)
     t.notOk((await client.get('/user/api-keys')).text.includes(made.body.key))
@@ -166,6 +167,15 @@ t.test('what is stored of a key', async (t) => {
     t.equal((await createClient(server.url, rotated.body.key).get('/user/profile')).status, 200)
     const { body: old } = await client.get(`/user/api-keys/${made.body.id}`)
     t.ok(Date.parse(old.expires_at) > Date.now())
+    t.equal(old.replaced_by, rotated.body.id)
+    // A retry of the rotation must not return a key that ends with the overlap.
+    const retried = await client.post(`/user/api-keys/${made.body.id}/rotate`, { overlap_seconds: 3600 })
+    t.equal(retried.status, 409)
+    t.match(retried.body.error, {
+      code: 'INVALID_STATE',
+      message: `The key was replaced by ${rotated.body.id}.`,
+      details: { constraint: 'replaced' },
+    })
     const again = await client.post(`/user/api-keys/${rotated.body.id}/rotate`)
     t.equal(
       (await createClient(server.url, rotated.body.key).get('/user/profile')).body.error.details.reason,

@@ -202,6 +202,18 @@ t.test('events for admins are sent while the owner of the endpoint is an admin',
   )
 })
 
+t.test('events of products and prices are sent to every user', async (t) => {
+  const user = await server.person()
+  const endpoint = await makeEndpoint(t, user)
+  const { body: product } = await admin.client.post('/payments/products', { name: 'For everyone' })
+  const id = await waitingFor(endpoint, 'product.created')
+  await sending(async () => t.match(await outcomeOf(id), { status: 'succeeded', tries: 1 }))
+  t.match(
+    endpoint.receiver.received.map(({ event }) => event.data.object.id),
+    [product.id],
+  )
+})
+
 t.test("events of a user are sent only to the user's endpoints", async (t) => {
   const [mine, other] = [await server.person(), await server.person({ role: 'admin' })]
   const [my, others] = [await makeEndpoint(t, mine), await makeEndpoint(t, other)]

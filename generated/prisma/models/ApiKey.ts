@@ -35,6 +35,7 @@ export type ApiKeyMinAggregateOutputType = {
   lastUsedAt: Date | null
   createdAt: Date | null
   revokedAt: Date | null
+  replacedBy: string | null
 }
 
 export type ApiKeyMaxAggregateOutputType = {
@@ -48,6 +49,7 @@ export type ApiKeyMaxAggregateOutputType = {
   lastUsedAt: Date | null
   createdAt: Date | null
   revokedAt: Date | null
+  replacedBy: string | null
 }
 
 export type ApiKeyCountAggregateOutputType = {
@@ -63,6 +65,7 @@ export type ApiKeyCountAggregateOutputType = {
   lastUsedAt: number
   createdAt: number
   revokedAt: number
+  replacedBy: number
   _all: number
 }
 
@@ -78,6 +81,7 @@ export type ApiKeyMinAggregateInputType = {
   lastUsedAt?: true
   createdAt?: true
   revokedAt?: true
+  replacedBy?: true
 }
 
 export type ApiKeyMaxAggregateInputType = {
@@ -91,6 +95,7 @@ export type ApiKeyMaxAggregateInputType = {
   lastUsedAt?: true
   createdAt?: true
   revokedAt?: true
+  replacedBy?: true
 }
 
 export type ApiKeyCountAggregateInputType = {
@@ -106,6 +111,7 @@ export type ApiKeyCountAggregateInputType = {
   lastUsedAt?: true
   createdAt?: true
   revokedAt?: true
+  replacedBy?: true
   _all?: true
 }
 
@@ -194,6 +200,7 @@ export type ApiKeyGroupByOutputType = {
   lastUsedAt: Date | null
   createdAt: Date
   revokedAt: Date | null
+  replacedBy: string | null
   _count: ApiKeyCountAggregateOutputType | null
   _min: ApiKeyMinAggregateOutputType | null
   _max: ApiKeyMaxAggregateOutputType | null
@@ -230,6 +237,7 @@ export type ApiKeyWhereInput = {
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -246,6 +254,7 @@ export type ApiKeyOrderByWithRelationInput = {
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -265,6 +274,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id" | "digest">
 
@@ -281,6 +291,7 @@ export type ApiKeyOrderByWithAggregationInput = {
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
   _min?: Prisma.ApiKeyMinOrderByAggregateInput
@@ -302,6 +313,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   lastUsedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
+  replacedBy?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
 }
 
 export type ApiKeyCreateInput = {
@@ -316,6 +328,7 @@ export type ApiKeyCreateInput = {
   lastUsedAt?: Date | string | null
   createdAt?: Date | string
   revokedAt?: Date | string | null
+  replacedBy?: string | null
   user: Prisma.UserCreateNestedOneWithoutApiKeysInput
 }
 
@@ -332,6 +345,7 @@ export type ApiKeyUncheckedCreateInput = {
   lastUsedAt?: Date | string | null
   createdAt?: Date | string
   revokedAt?: Date | string | null
+  replacedBy?: string | null
 }
 
 export type ApiKeyUpdateInput = {
@@ -346,6 +360,7 @@ export type ApiKeyUpdateInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
 }
 
@@ -362,6 +377,7 @@ export type ApiKeyUncheckedUpdateInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyCreateManyInput = {
@@ -377,6 +393,7 @@ export type ApiKeyCreateManyInput = {
   lastUsedAt?: Date | string | null
   createdAt?: Date | string
   revokedAt?: Date | string | null
+  replacedBy?: string | null
 }
 
 export type ApiKeyUpdateManyMutationInput = {
@@ -391,6 +408,7 @@ export type ApiKeyUpdateManyMutationInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -406,6 +424,7 @@ export type ApiKeyUncheckedUpdateManyInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyListRelationFilter = {
@@ -439,6 +458,7 @@ export type ApiKeyCountOrderByAggregateInput = {
   lastUsedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  replacedBy?: Prisma.SortOrder
 }
 
 export type ApiKeyMaxOrderByAggregateInput = {
@@ -452,6 +472,7 @@ export type ApiKeyMaxOrderByAggregateInput = {
   lastUsedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  replacedBy?: Prisma.SortOrder
 }
 
 export type ApiKeyMinOrderByAggregateInput = {
@@ -465,6 +486,7 @@ export type ApiKeyMinOrderByAggregateInput = {
   lastUsedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  replacedBy?: Prisma.SortOrder
 }
 
 export type ApiKeyCreateNestedManyWithoutUserInput = {
@@ -547,6 +569,7 @@ export type ApiKeyCreateWithoutUserInput = {
   lastUsedAt?: Date | string | null
   createdAt?: Date | string
   revokedAt?: Date | string | null
+  replacedBy?: string | null
 }
 
 export type ApiKeyUncheckedCreateWithoutUserInput = {
@@ -561,6 +584,7 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   lastUsedAt?: Date | string | null
   createdAt?: Date | string
   revokedAt?: Date | string | null
+  replacedBy?: string | null
 }
 
 export type ApiKeyCreateOrConnectWithoutUserInput = {
@@ -605,6 +629,7 @@ export type ApiKeyScalarWhereInput = {
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
 }
 
 export type ApiKeyCreateManyUserInput = {
@@ -619,6 +644,7 @@ export type ApiKeyCreateManyUserInput = {
   lastUsedAt?: Date | string | null
   createdAt?: Date | string
   revokedAt?: Date | string | null
+  replacedBy?: string | null
 }
 
 export type ApiKeyUpdateWithoutUserInput = {
@@ -633,6 +659,7 @@ export type ApiKeyUpdateWithoutUserInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateWithoutUserInput = {
@@ -647,6 +674,7 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
@@ -661,6 +689,7 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -678,6 +707,7 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   lastUsedAt?: boolean
   createdAt?: boolean
   revokedAt?: boolean
+  replacedBy?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -694,6 +724,7 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   lastUsedAt?: boolean
   createdAt?: boolean
   revokedAt?: boolean
+  replacedBy?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -710,6 +741,7 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   lastUsedAt?: boolean
   createdAt?: boolean
   revokedAt?: boolean
+  replacedBy?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -726,9 +758,10 @@ export type ApiKeySelectScalar = {
   lastUsedAt?: boolean
   createdAt?: boolean
   revokedAt?: boolean
+  replacedBy?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "lastUsedAt" | "createdAt" | "revokedAt", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "lastUsedAt" | "createdAt" | "revokedAt" | "replacedBy", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -772,6 +805,10 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     lastUsedAt: Date | null
     createdAt: Date
     revokedAt: Date | null
+    /**
+     * The id of the key that replaced this one by a rotation.
+     */
+    replacedBy: string | null
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1208,6 +1245,7 @@ export interface ApiKeyFieldRefs {
   readonly lastUsedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly revokedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly replacedBy: Prisma.FieldRef<"ApiKey", 'String'>
 }
     
 

@@ -12,7 +12,8 @@ SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
       THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
     WHEN e.user_id IS NOT NULL
       THEN e.user_id = w.user_id AND (w.all_projects OR NOT {events/is-tenant-event type=e.type})
-    ELSE u.role = 'admin' END, false) AS "allowed!",
+    -- Without project and user, the scope decides. A user who is no longer an admin may still have it.
+    ELSE e.scope <> 'admin' OR u.role = 'admin' END, false) AS "allowed!",
   {events/event-columns}
 FROM webhook_deliveries d
 JOIN webhook_endpoints w ON w.id = d.endpoint_id

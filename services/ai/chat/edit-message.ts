@@ -1,8 +1,10 @@
 // Edits a message. A new content deletes the messages after it, because they answer the old content.
+import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { conflict } from '../../../infra/errors.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
+import { changesOf } from '../../changes.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { messageById, openMessage, toMessage, type Message, type OwnedMessage } from './messages.ts'
@@ -12,7 +14,7 @@ export interface EditRequest {
   operation: OperationInfo
   params: { id: string }
   principal: Principal
-  body: { content?: string; metadata?: Record<string, string> }
+  body: components['schemas']['MessageUpdate']
   ifMatch(entity: unknown): void
 }
 
@@ -22,22 +24,17 @@ export async function editMessage(
   { events }: { events: Emitter },
   request: EditRequest,
 ): Promise<Message> {
-  const {
-    principal,
-    body: { content, metadata },
-  } = request
   // Lock order: the session before its messages.
   const { session_id: sessionId } = await openMessage(tx, request)
   if (sessionId !== null) await openSession(tx, { ...request, params: { id: sessionId } }, { lock: true })
   const previous = await openMessage(tx, request, { lock: true })
   request.ifMatch(toMessage(previous))
-  if (content !== undefined) await deleteAnswersTo(tx, previous)
-  await tx.prisma.message.update({
-    where: { id: previous.id },
-    data: { content, metadata },
-    select: { id: true },
-  })
-  const message = (await messageById(tx, previous.id, principal))!
+  const changes = changesOf(previous, request.body)
+  if (changes === null) return toMessage(previous)
+  if (changes.content !== undefined && changes.content !== previous.content)
+    await deleteAnswersTo(tx, previous)
+  await tx.prisma.message.update({ where: { id: previous.id }, data: changes, select: { id: true } })
+  const message = (await messageById(tx, previous.id, request.principal))!
   await events.emit(tx, 'message.updated', message, { previous, userId: message.owner_id })
   return toMessage(message)
 }

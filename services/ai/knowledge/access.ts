@@ -25,7 +25,8 @@ export async function requireKnowledgeBases(
     if (row === undefined || row.project_status === 'deleted') throw notFound('knowledge base', id)
     return row
   })
-  for (const row of knowledgeBases) requireRole(row, principal, 'viewer', 'knowledge base')
+  for (const row of knowledgeBases)
+    requireRole(row, principal, 'viewer', { name: 'knowledge base', id: row.id })
   const foreign = projectId === null ? undefined : knowledgeBases.find((row) => row.project_id !== projectId)
   if (foreign !== undefined)
     throw invalidField(

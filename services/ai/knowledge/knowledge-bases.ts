@@ -8,6 +8,7 @@ import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { type Page, containsPattern } from '../../../infra/database/pagination.ts'
 import { timestampAfter } from '../../../infra/database/timestamps.ts'
+import type { Changes } from '../../changes.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
 
@@ -47,6 +48,11 @@ export async function openKnowledgeBase(
   const row = await openWithLock[lock](db, { id, user_id: principal.userId })
   requireAccess(row, request, { name: 'knowledge base', id })
   const { your_role: _role, project_status: _project, ...knowledgeBase } = row
+  return knowledgeBase
+}
+
+/** The knowledge base without internal fields. */
+export function toKnowledgeBase({ owner_id: _owner, ...knowledgeBase }: OwnedKnowledgeBase): KnowledgeBase {
   return knowledgeBase
 }
 
@@ -91,7 +97,7 @@ export async function insertKnowledgeBase(
 export async function updateKnowledgeBase(
   tx: Db,
   { id, updated_at: updatedAt }: KnowledgeBase,
-  { chunking, ...fields }: components['schemas']['KnowledgeBaseUpdate'],
+  { chunking, ...fields }: Changes<components['schemas']['KnowledgeBaseUpdate']>,
 ): Promise<KnowledgeBase> {
   await tx.prisma.knowledgeBase.update({
     where: { id },

@@ -1,0 +1,42 @@
+// What an update changes: the same rules for every resource. Omitted fields keep their value, `metadata` is
+// merged key by key, and an update that changes nothing writes nothing.
+import { isDeepStrictEqual } from 'node:util'
+import { invalidField } from '../infra/errors.ts'
+
+type Pairs = Record<string, string>
+
+/** The fields of an update, with the merged `metadata`. */
+export type Changes<Update> = Omit<Update, 'metadata'> & { metadata?: Pairs }
+
+const maxPairs = 16
+
+/**
+ * The fields of the update with `metadata` merged into that of the resource; null if nothing changes.
+ * @throws 400 when the merged metadata has more than 16 keys.
+ */
+export function changesOf<Update extends object>(resource: object, update: Update): Changes<Update> | null {
+  const { metadata, ...fields } = update as { metadata?: Record<string, string | null> }
+  const current = (resource as { metadata?: Pairs }).metadata
+  const merged = metadata === undefined ? current : mergePairs(current ?? {}, metadata)
+  if (contains(resource, fields) && isDeepStrictEqual(merged, current)) return null
+  return { ...fields, ...(metadata !== undefined && { metadata: merged }) } as Changes<Update>
+}
+
+function mergePairs(current: Pairs, update: Record<string, string | null>): Pairs {
+  const merged = Object.fromEntries(
+    Object.entries({ ...current, ...update }).filter((pair): pair is [string, string] => pair[1] !== null),
+  )
+  if (Object.keys(merged).length > maxPairs)
+    throw invalidField('metadata', 'maxProperties', `metadata must have at most ${maxPairs} keys`)
+  return merged
+}
+
+/** Whether the value has all fields of the part, with equal values. */
+function contains(value: unknown, part: unknown): boolean {
+  if (!isObject(part) || !isObject(value)) return isDeepStrictEqual(value, part)
+  return Object.entries(part).every(([key, member]) => member === undefined || contains(value[key], member))
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
