@@ -1,5 +1,5 @@
 // Knowledge bases: create, list, get, update, delete and search.
-import { changesOf } from '../services/changes.ts'
+import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import {
   deleteDocumentsInBatches,

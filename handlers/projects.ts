@@ -1,6 +1,6 @@
 // Projects: create, read, update, archive, delete and restore.
 import type { EventType } from '../generated/events.ts'
-import { changesOf } from '../services/changes.ts'
+import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { openProject } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'

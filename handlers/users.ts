@@ -1,5 +1,5 @@
 // Users, as an admin manages them.
-import { changesOf } from '../services/changes.ts'
+import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../infra/errors.ts'
 import { pageArgs, pageOf, escapeLike } from '../infra/database/pagination.ts'

@@ -1,5 +1,5 @@
 // The caller's webhook endpoints and their deliveries.
-import { changesOf } from '../services/changes.ts'
+import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { conflict, invalidState, unauthorized } from '../infra/errors.ts'
 import { lockUser } from '../services/users/users.ts'

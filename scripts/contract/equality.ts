@@ -1,5 +1,5 @@
 // Compares a returned value with the value that was sent: timestamps as instants, e-mail addresses without
-// case, and objects by the properties that were sent.
+// case, and objects by the properties that were sent, of which null removes one.
 import type { Json } from './document.ts'
 
 export function matchesSent(sent: Json, actual: Json): boolean {
@@ -18,7 +18,9 @@ export function matchesSent(sent: Json, actual: Json): boolean {
     return (
       typeof actual === 'object' &&
       actual !== null &&
-      Object.entries(sent).every(([name, value]) => matchesSent(value, actual[name]))
+      Object.entries(sent).every(([name, value]) =>
+        value === null ? (actual[name] ?? null) === null : matchesSent(value, actual[name]),
+      )
     )
   return sent === actual
 }

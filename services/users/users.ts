@@ -8,7 +8,7 @@ import { violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { Changes } from '../changes.ts'
+import type { Changes } from '../../infra/changes.ts'
 
 export type User = components['schemas']['User']
 

@@ -111,7 +111,7 @@ t.test('with 50 racers', async (t) => {
     const created = await client.post('/projects', { name: 'v0' })
     const etag = created.headers.get('etag')!
     const replies = await race((i) =>
-      client.put(`/projects/${created.body.id}`, { name: `v${i}` }, { headers: { 'if-match': etag } }),
+      client.put(`/projects/${created.body.id}`, { name: `w${i}` }, { headers: { 'if-match': etag } }),
     )
     t.same(tally(replies), { 200: 1, '412 etag': concurrency - 1 })
     const { body } = await client.get(`/projects/${created.body.id}`)

@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
 
@@ -171,7 +172,13 @@ async function openPage(
   await page.goto(`${url}/docs`)
   await page.getByRole('heading', { name: 'Platform API' }).waitFor()
   // The operations of a tag are collapsed by default.
-  await page.getByRole('button', { name: 'Show all Profile and settings endpoints' }).click()
+  const showAll = page.getByRole('button', { name: 'Show all Profile and settings endpoints' })
+  // The page renders a section when it comes near.
+  await waitUntil(async () => {
+    await page.mouse.wheel(0, 400)
+    return await showAll.isVisible()
+  }, 'the first section')
+  await showAll.click()
   return { page, requests, consoleMessages }
 }
 

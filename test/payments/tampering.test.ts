@@ -506,7 +506,7 @@ t.test('unknown ids and ids of other types are 404', async (t) => {
     `orders/${mine.order.toUpperCase()}`,
     `orders/${mine.order}%00`,
   ])
-    t.equal((await ada.client.get(`/payments/${path}`)).status, 400, path)
+    t.equal((await ada.client.get(`/payments/${path}`)).status, 404, path)
   for (const body of [
     { items: [{ price_id: `prc_${nothing}` }] },
     { items: [item], project_id: `prj_${nothing}` },

@@ -436,7 +436,7 @@ t.test('access', async (t) => {
     )
     t.equal((await download(server.url, pathOf({ id: unknown }), owner)).status, 404)
     t.equal((await download(server.url, pathOf({ id: unknown }))).status, 404)
-    t.equal((await download(server.url, pathOf({ id: 'file_1' }), owner)).status, 400)
+    t.equal((await download(server.url, pathOf({ id: 'file_1' }), owner)).status, 404)
     t.equal((await download(server.url, pathOf(mine), owner)).status, 200)
   })
 
@@ -716,7 +716,6 @@ t.test('each download is counted, and a response without bytes is not', async (t
     { method: 'HEAD' },
     { headers: { 'if-none-match': file.etag } },
     { headers: { range: 'bytes=5000-' } },
-    { headers: { accept: 'image/png' } },
     {},
   ]
   for (const options of requests) await download(server.url, pathOf(file), { key, ...options })

@@ -252,7 +252,7 @@ t.test('an unknown token and a token of a deleted or expired file are the same 4
     '..%2f..%2fuser%2fprofile',
     `${token}%00`,
   ]) {
-    t.equal((await follow({ url: `${server.url}/v1/storage/links/${wrong}` })).status, 400, wrong)
+    t.equal((await follow({ url: `${server.url}/v1/storage/links/${wrong}` })).status, 404, wrong)
   }
   t.equal((await download(server.url, '/storage/links/')).status, 404)
   t.equal((await follow(active)).status, 200)
@@ -295,7 +295,6 @@ t.test('only responses with bytes count as downloads', async (t) => {
     [200, { range: 'bytes=0-1' }, 'HEAD'],
     [304, { 'if-none-match': file.etag }],
     [416, { range: 'bytes=1000-' }],
-    [406, { accept: 'image/png' }],
   ]
   const sendUncounted = async (): Promise<void> => {
     for (const [status, headers, method] of uncounted)

@@ -478,7 +478,7 @@ t.test('every error response has Tus-Resumable', async (t) => {
     [403, reader.key, 'POST', endpoint, creation],
     [400, person.key, 'POST', endpoint, creation],
     [415, person.key, 'PATCH', server.url + path, patch(0, { 'content-type': 'text/plain' })],
-    [400, person.key, 'HEAD', `${endpoint}/x`, v1],
+    [404, person.key, 'HEAD', `${endpoint}/x`, v1],
     [406, person.key, 'POST', endpoint, { ...creation, 'upload-length': '1', accept: 'text/html' }],
   ]
   for (const [status, key, method, url, headers] of errors) {

@@ -425,7 +425,7 @@ t.test('access that is lost during an upload is checked again at its end', async
     },
     deleted: {
       status: 404,
-      constraint: undefined as never,
+      constraint: 'exists',
       lose: () => owner.client.delete(`/projects/${projectId}`),
     },
   }

@@ -158,8 +158,8 @@ export const defects: Defect[] = [
   {
     name: 'an update resets another property',
     file: 'services/users/users.ts',
-    text: /data: \{\s*\.\.\.fields,\s*email: email\?/,
-    replacement: "data: { locale: 'en', ...fields, email: email?",
+    text: /data: \{\s*\.\.\.fields,\s*email,/,
+    replacement: "data: { locale: 'en', ...fields, email,",
     operations: ['updateUser'],
     checks: ['update-others'],
   },

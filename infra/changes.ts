@@ -1,7 +1,7 @@
 // What an update changes: the same rules for every resource. Omitted fields keep their value, `metadata` is
 // merged key by key, and an update that changes nothing writes nothing.
 import { isDeepStrictEqual } from 'node:util'
-import { invalidField } from '../infra/errors.ts'
+import { invalidField } from './errors.ts'
 
 type Pairs = Record<string, string>
 
