@@ -290,8 +290,8 @@ function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
 }
 
 /**
- * Throws 406 when Accept excludes all of the types. Streams, bytes and pages are sent to every client, because
- * many clients send `Accept: application/json` with all requests.
+ * Throws 406 when Accept excludes all of the types. Streams, bytes and pages are sent to every client,
+ * because many clients send `Accept: application/json` with all requests.
  */
 function requireAcceptable({ headers }: FastifyRequest, types: string[]): void {
   if (types.includes('application/json') && !accepts(headers.accept, types)) throw notAcceptable(types)

@@ -44,7 +44,10 @@ function errorsOf(validate: ValidateFunction, value: unknown): ErrorObject[] | n
   }
 }
 
-/** The errors about a null in place of a required value. The schema without the nulls tells which they are. */
+/**
+ * The errors about a null in place of a required value: those that become `required` errors when the nulls are
+ * removed.
+ */
 function requiredNulls(errors: ErrorObject[], validate: ValidateFunction, value: unknown): Set<ErrorObject> {
   const nulls = errors.filter(
     ({ keyword, instancePath }) =>
