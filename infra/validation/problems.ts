@@ -45,8 +45,8 @@ function errorsOf(validate: ValidateFunction, value: unknown): ErrorObject[] | n
 }
 
 /**
- * The errors about a null in place of a required value: those that become `required` errors when the nulls are
- * removed.
+ * The errors about a null in place of a required value: those that become `required` errors when the nulls
+ * are removed.
  */
 function requiredNulls(errors: ErrorObject[], validate: ValidateFunction, value: unknown): Set<ErrorObject> {
   const nulls = errors.filter(
