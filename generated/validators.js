@@ -8628,7 +8628,7 @@ return errors === 0;
 validate_queryListOrders.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryGetReceipt = validate_queryGetReceipt;
-const schema_queryGetReceipt = {"type":"object","additionalProperties":false,"properties":{"format":{"type":"string","enum":["html","pdf"]}},"required":[],"$id":"queryGetReceipt"};
+const schema_queryGetReceipt = {"type":"object","additionalProperties":false,"properties":{"format":{"type":"string","enum":["html","pdf"],"default":"html"}},"required":[],"$id":"queryGetReceipt"};
 
 function validate_queryGetReceipt(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryGetReceipt" */;
@@ -8642,6 +8642,9 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.format === undefined){
+data.format = "html";
+}
 for(const key0 in data){
 if(!(key0 === "format")){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
@@ -8654,7 +8657,6 @@ vErrors.push(err0);
 errors++;
 }
 }
-if(data.format !== undefined){
 let data0 = data.format;
 if(typeof data0 !== "string"){
 let dataType0 = typeof data0;
@@ -8700,7 +8702,6 @@ else {
 vErrors.push(err2);
 }
 errors++;
-}
 }
 }
 else {

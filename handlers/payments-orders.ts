@@ -48,8 +48,7 @@ export const paymentsOrders = {
 
   async getReceipt(request, { db, config: { sellerName: seller } }) {
     const order = await openOrder(db, request)
-    const onlyPdf = request.accepts('application/pdf') && !request.accepts('text/html')
-    const { format = onlyPdf ? 'pdf' : 'html' } = request.query
+    const { format = 'html' } = request.query
     return { status: 200, body: await createReceipt(db, order, { format, seller }) }
   },
 } satisfies Handlers<'payments-orders'>

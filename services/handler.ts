@@ -107,8 +107,6 @@ export interface Request<Id extends OperationId> {
       : Principal
   /** Digests of the Idempotency-Key and of the body; null unless the operation has `handlesIdempotency`. */
   idempotency: IdempotencyFingerprint | null
-  /** Whether the Accept header allows the media type. */
-  accepts(type: string): boolean
   /** Aborts when the client disconnects before it has the response. */
   signal: AbortSignal
   /**

@@ -13,7 +13,7 @@ import {
 import { pageHeaders } from '../../infra/html/layout.ts'
 import { newRequestId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { acceptsHtml } from '../../infra/content-negotiation.ts'
+import { acceptsHtml } from './content-negotiation.ts'
 import { errorPage } from './error-page.ts'
 import { operationsAt } from './operations-by-path.ts'
 

@@ -9,7 +9,7 @@ import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { authenticate } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
-import { accepts } from '../../infra/content-negotiation.ts'
+import { accepts } from './content-negotiation.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
@@ -230,7 +230,6 @@ class OperationCall {
           return abortOnDisconnect(reply)
         },
         ifMatch: precondition.check,
-        accepts: (type: string) => accepts(request.headers.accept, [type]),
       },
       db === services.database ? readServices : { ...services, db: precondition.guard(db), publicUrl },
     )

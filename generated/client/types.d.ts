@@ -15556,7 +15556,7 @@ export interface operations {
     getReceipt: {
         parameters: {
             query?: {
-                /** @description Format of the receipt. Default: `pdf` if `Accept` names only PDF, otherwise `html`. */
+                /** @description Format of the receipt. */
                 format?: "html" | "pdf";
             };
             header?: {

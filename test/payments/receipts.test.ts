@@ -210,14 +210,13 @@ t.test('the CSP of the page allows only its inline style', async (t) => {
   t.notMatch(text, /<script|\son\w+=|\ssrc=|\sstyle=|url\(/i)
 })
 
-t.test('without a format, Accept decides', async (t) => {
+t.test('the receipt is sent whatever Accept says', async (t) => {
   const order = await bought([{ price_id: catalog.price }])
-  const typeFor = async (accept: string): Promise<string | null> =>
-    (await receipt(order.id, { headers: { accept } })).headers.get('content-type')
-  t.equal(await typeFor('application/pdf'), 'application/pdf')
-  t.equal(await typeFor('application/json'), 'text/html; charset=utf-8')
-  t.equal(await typeFor('text/html, application/pdf'), 'text/html; charset=utf-8')
-  t.equal(await typeFor('*/*'), 'text/html; charset=utf-8')
+  for (const accept of ['application/pdf', 'application/json', 'image/png']) {
+    const { status, headers } = await receipt(order.id, { headers: { accept } })
+    t.equal(status, 200)
+    t.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+  }
 })
 
 t.test('range requests return only the requested bytes', async (t) => {
