@@ -24,7 +24,7 @@ const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== 
 /** The condition of each group of x-implied-responses. */
 export const conditions: Record<string, (declared: Declared) => boolean> = {
   every: () => true,
-  // Streams, bytes and pages are sent whatever Accept says.
+  // The server ignores `Accept` for streams, bytes and pages.
   json: ({ document, operation }) =>
     Object.entries<Json>(operation.responses).some(
       ([status, r]) => status < '300' && resolve(document, r).content?.['application/json'] !== undefined,

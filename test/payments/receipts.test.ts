@@ -210,7 +210,7 @@ t.test('the CSP of the page allows only its inline style', async (t) => {
   t.notMatch(text, /<script|\son\w+=|\ssrc=|\sstyle=|url\(/i)
 })
 
-t.test('the receipt is sent whatever Accept says', async (t) => {
+t.test('the receipt ignores the Accept header', async (t) => {
   const order = await bought([{ price_id: catalog.price }])
   for (const accept of ['application/pdf', 'application/json', 'image/png']) {
     const { status, headers } = await receipt(order.id, { headers: { accept } })
