@@ -37,7 +37,7 @@ export interface EventObjects {
   'message.updated': components['schemas']['Message']
   'chat.completed': components['schemas']['Message']
   'chat.failed': components['schemas']['Message']
-  'chat.cancelled': components['schemas']['Message']
+  'chat.canceled': components['schemas']['Message']
   'knowledge_base.created': components['schemas']['KnowledgeBase']
   'knowledge_base.updated': components['schemas']['KnowledgeBase']
   'knowledge_base.deleted': components['schemas']['KnowledgeBase']
@@ -122,7 +122,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'message.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadMessageUpdatedEvent' },
   'chat.completed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCompletedEvent' },
   'chat.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatFailedEvent' },
-  'chat.cancelled': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCancelledEvent' },
+  'chat.canceled': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCanceledEvent' },
   'knowledge_base.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseCreatedEvent' },
   'knowledge_base.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseUpdatedEvent' },
   'knowledge_base.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseDeletedEvent' },

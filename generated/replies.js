@@ -8402,7 +8402,7 @@ return errors === 0;
 }
 validate_spec_Citation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_MessageStatus = {"type":"string","enum":["in_progress","completed","incomplete","cancelled","failed"],"$id":"spec:MessageStatus"};
+const schema_spec_MessageStatus = {"type":"string","enum":["in_progress","completed","incomplete","canceled","failed"],"$id":"spec:MessageStatus"};
 
 function validate_spec_MessageStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageStatus" */;
@@ -8425,7 +8425,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!(((((data === "in_progress") || (data === "completed")) || (data === "incomplete")) || (data === "cancelled")) || (data === "failed"))){
+if(!(((((data === "in_progress") || (data === "completed")) || (data === "incomplete")) || (data === "canceled")) || (data === "failed"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_MessageStatus.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -15448,7 +15448,7 @@ return errors === 0;
 }
 validate_spec_EventId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.cancelled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
+const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
 
 function validate_spec_EventType(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventType" */;
@@ -15471,7 +15471,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.cancelled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "profile.updated") || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventType.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -16100,7 +16100,7 @@ return errors === 0;
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"},"$id":"spec:EventSelectors"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.cancelled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -16123,7 +16123,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.cancelled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.revoked")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -30925,14 +30925,14 @@ return errors === 0;
 }
 validate_spec_ChatFailedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.payloadChatCancelledEvent = validate_spec_ChatCancelledEvent;
-const schema_spec_ChatCancelledEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.cancelled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:ChatCancelledEvent"};
+exports.payloadChatCanceledEvent = validate_spec_ChatCanceledEvent;
+const schema_spec_ChatCanceledEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:ChatCanceledEvent"};
 
-function validate_spec_ChatCancelledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:ChatCancelledEvent" */;
+function validate_spec_ChatCanceledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ChatCanceledEvent" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_ChatCancelledEvent.evaluated;
+const evaluated0 = validate_spec_ChatCanceledEvent.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -31039,8 +31039,8 @@ errors = vErrors.length;
 }
 }
 if(data.type !== undefined){
-if("chat.cancelled" !== data.type){
-const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.cancelled"},message:"must be equal to constant"};
+if("chat.canceled" !== data.type){
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.canceled"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -31069,7 +31069,7 @@ vErrors.push(err10);
 errors++;
 }
 if(!(data3 === "v1")){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatCancelledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatCanceledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -31082,7 +31082,7 @@ errors++;
 if(data.project_id !== undefined){
 let data4 = data.project_id;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatCancelledEvent.properties.project_id.type},message:"must be string,null"};
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatCanceledEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -31095,7 +31095,7 @@ errors++;
 if(data.request_id !== undefined){
 let data5 = data.request_id;
 if((typeof data5 !== "string") && (data5 !== null)){
-const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatCancelledEvent.properties.request_id.type},message:"must be string,null"};
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatCanceledEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -31210,10 +31210,10 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate_spec_ChatCancelledEvent.errors = vErrors;
+validate_spec_ChatCanceledEvent.errors = vErrors;
 return errors === 0;
 }
-validate_spec_ChatCancelledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_ChatCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadKnowledgeBaseCreatedEvent = validate_spec_KnowledgeBaseCreatedEvent;
 const schema_spec_KnowledgeBaseCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}}}},"$id":"spec:KnowledgeBaseCreatedEvent"};

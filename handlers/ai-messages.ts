@@ -19,12 +19,12 @@ export const aiMessages = {
 
   async cancelMessage(request, { db, generations }) {
     const message = await openMessage(db, request)
-    if (message.status === 'cancelled' && request.idempotency !== null)
+    if (message.status === 'canceled' && request.idempotency !== null)
       return { status: 200, body: toMessage(message), headers: { 'idempotent-replayed': 'true' } }
     if (message.status !== 'in_progress') throw invalidState('message', message.status)
     await generations.cancel(db, message.id)
     const current = await openMessage(db, request)
-    if (current.status !== 'cancelled') throw invalidState('message', current.status)
+    if (current.status !== 'canceled') throw invalidState('message', current.status)
     return { status: 200, body: toMessage(current) }
   },
 

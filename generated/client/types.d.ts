@@ -845,7 +845,7 @@ export interface paths {
          *     session's project, or your own outside any project; other models search none.
          *
          *     Generation stops when the client disconnects; the partial answer is stored with the status
-         *     `cancelled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
+         *     `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
          *     and 503 if it fails.
          */
         post: operations["createChat"];
@@ -994,7 +994,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an answer
-         * @description Stops an answer that is being generated. The partial content is stored with the status `cancelled`. Returns 409 if the answer has already ended; with an `Idempotency-Key`, a `cancelled` answer is returned instead.
+         * @description Stops an answer that is being generated. The partial content is stored with the status `canceled`. Returns 409 if the answer has already ended; with an `Idempotency-Key`, a `canceled` answer is returned instead.
          */
         post: operations["cancelMessage"];
         delete?: never;
@@ -3533,7 +3533,7 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
-    "chat.cancelled": {
+    "chat.canceled": {
         parameters: {
             query?: never;
             header?: never;
@@ -3543,7 +3543,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * chat.cancelled
+         * chat.canceled
          * @description The generation of an answer was canceled, or stopped because the client disconnected. Requires the scope `ai:read`.
          */
         post: {
@@ -3555,7 +3555,7 @@ export interface webhooks {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["ChatCancelledEvent"];
+                    "application/json": components["schemas"]["ChatCanceledEvent"];
                 };
             };
             responses: {
@@ -6277,7 +6277,7 @@ export interface components {
          * @example completed
          * @enum {string}
          */
-        MessageStatus: "in_progress" | "completed" | "incomplete" | "cancelled" | "failed";
+        MessageStatus: "in_progress" | "completed" | "incomplete" | "canceled" | "failed";
         /**
          * @description Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages.
          * @enum {string|null}
@@ -7390,7 +7390,7 @@ export interface components {
          * @example member.updated
          * @enum {string}
          */
-        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventType: "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         /**
          * @description The ID of an event. It starts with `evt_`.
          * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -7486,7 +7486,7 @@ export interface components {
          * @example project.created
          * @enum {string}
          */
-        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.cancelled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+        EventSelector: "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
         /** @description The types of events to send. */
         EventSelectors: components["schemas"]["EventSelector"][];
         /** @description A URL that receives events. */
@@ -9625,14 +9625,14 @@ export interface components {
             };
         };
         /** @description The generation of an answer was canceled, or stopped because the client disconnected. */
-        ChatCancelledEvent: {
+        ChatCanceledEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             /**
              * @description The type of the event.
              * @constant
              */
-            type: "chat.cancelled";
+            type: "chat.canceled";
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**

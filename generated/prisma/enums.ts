@@ -120,7 +120,7 @@ export const MessageStatus = {
   in_progress: 'in_progress',
   completed: 'completed',
   incomplete: 'incomplete',
-  cancelled: 'cancelled',
+  canceled: 'canceled',
   failed: 'failed'
 } as const
 

@@ -154,7 +154,7 @@ export interface FindMessageRow {
   session_id: string | null
   role: 'system' | 'user' | 'assistant'
   content: string
-  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
@@ -224,7 +224,7 @@ export interface FindSessionRow {
  * answer.
  * @see prisma/sql/chat/finish-message.sql
  */
-export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
+export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
   'chat/finish-message',
   `UPDATE ai_messages SET
   status = $1,
@@ -249,7 +249,7 @@ export interface FinishMessageRow {
  * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
-export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
   `INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
   space_ids, key_digest, body_hash, heartbeat_at, created_at, position)
@@ -366,7 +366,7 @@ export interface ListMessagesRow {
   session_id: string
   role: 'system' | 'user' | 'assistant'
   content: string
-  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
@@ -539,7 +539,7 @@ WHERE id = $3 AND user_id = $4 AND key_digest IS NULL`,
 )
 
 /**
- * Notifies the process that generates the answer :id that the user has cancelled it.
+ * Notifies the process that generates the answer :id that the user has canceled it.
  * @see prisma/sql/chat/notify-cancel.sql
  */
 export const notifyCancel = one<{ channel: string; id: string }, NotifyCancelRow>(
@@ -577,7 +577,7 @@ FROM ai_messages WHERE id = $2`,
   ['heartbeat_timeout_seconds', 'id'],
 )
 export interface ReadAnswerStateRow {
-  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   size: number
   alive: boolean
 }
@@ -595,7 +595,7 @@ export const readHistory = many<{ session_id: string; before: number; user_id: s
     sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
   WHERE m.session_id = $1 AND m.position < $2
-    AND m.status IN ('completed', 'incomplete', 'cancelled')
+    AND m.status IN ('completed', 'incomplete', 'canceled')
     AND m.content <> ''
     AND NOT (m.role = 'user' AND EXISTS (
       SELECT 1 FROM ai_messages a WHERE a.session_id = $1 AND a.status = 'failed'
@@ -654,7 +654,7 @@ export interface ReadMessageAndLockProjectRow {
   session_id: string | null
   role: 'system' | 'user' | 'assistant'
   content: string
-  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
@@ -705,7 +705,7 @@ export interface ReadMessageRow {
   session_id: string | null
   role: 'system' | 'user' | 'assistant'
   content: string
-  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
@@ -771,7 +771,7 @@ FROM ai_messages WHERE id = $2`,
   ['heartbeat_timeout_seconds', 'id'],
 )
 export interface ReadStatusRow {
-  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed'
+  status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   alive: boolean
 }
 
@@ -832,7 +832,7 @@ export interface ReadUserStateRow {
   seconds_left: number
   body_hash: Buffer | null
   answer_id: string | null
-  status: 'in_progress' | 'completed' | 'incomplete' | 'cancelled' | 'failed' | null
+  status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed' | null
   is_stale: boolean | null
 }
 

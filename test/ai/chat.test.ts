@@ -174,7 +174,7 @@ t.test('a disconnect stops the generation, and the text so far is kept', async (
     t.ok(performance.now() - disconnectedAt < 2_000, `${kind}: the request to the model ends soon`)
     await waitUntilIdle(fixture)
     const { body: message } = await person.client.get(`/ai/messages/${id}`)
-    t.equal(message.status, 'cancelled', kind)
+    t.equal(message.status, 'canceled', kind)
     t.match(message.content, /^0 1 2 /)
     t.ok(
       message.usage.completion_tokens > 0 && message.usage.prompt_tokens > 0,
@@ -234,14 +234,14 @@ t.test('an answer is canceled through any server', async (t) => {
       headers: { authorization: `Bearer ${fixture.person.key}` },
     })
     t.equal(reply.status, 200)
-    t.equal(((await reply.json()) as any).status, 'cancelled')
+    t.equal(((await reply.json()) as any).status, 'canceled')
     const events = await collect(opened)
-    t.match(events.at(-1), { event: 'message.completed', data: { status: 'cancelled', finish_reason: null } })
+    t.match(events.at(-1), { event: 'message.completed', data: { status: 'canceled', finish_reason: null } })
     await waitUntilIdle(fixture)
     const again = await fixture.person.client.post(`/ai/messages/${id}/cancel`)
     t.match(again, {
       status: 409,
-      body: { error: { code: 'INVALID_STATE', details: { constraint: 'cancelled' } } },
+      body: { error: { code: 'INVALID_STATE', details: { constraint: 'canceled' } } },
     })
   }
 })
@@ -515,6 +515,6 @@ t.test('a shutdown ends every stream with an event', async (t) => {
   const { services } = fixture.server
   const closing = services.generations.close(200)
   const events = await collect(opened)
-  t.match(events.at(-1), { event: 'message.completed', data: { status: 'cancelled' } })
+  t.match(events.at(-1), { event: 'message.completed', data: { status: 'canceled' } })
   await closing
 })

@@ -199,7 +199,7 @@ t.test('the prompt and its sources are counted before the model answers', async 
     const {
       body: { status, usage },
     } = await person.client.get(`/ai/messages/${id}`)
-    t.match([status, usage.completion_tokens], ['cancelled', 0])
+    t.match([status, usage.completion_tokens], ['canceled', 0])
     counts.push(usage.prompt_tokens)
   }
   t.ok(counts[0] > 0 && counts[1] > counts[0] + 50, `${counts}`)

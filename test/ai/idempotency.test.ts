@@ -28,14 +28,14 @@ t.test('after a disconnect the request generates a new answer', async (t) => {
 
 t.test('after a cancel the canceled message is replayed', async (t) => {
   modelServer.script = slow
-  const opened = await streamChat(fixture, person, { message: 'Count!' }, keyed('cancelled'))
+  const opened = await streamChat(fixture, person, { message: 'Count!' }, keyed('canceled'))
   const {
     data: { id },
   } = await opened.next()
   t.equal((await person.client.post(`/ai/messages/${id}/cancel`)).status, 200)
-  const again = await streamChat(fixture, person, { message: 'Count!' }, keyed('cancelled'))
+  const again = await streamChat(fixture, person, { message: 'Count!' }, keyed('canceled'))
   t.equal(again.headers.get('idempotent-replayed'), 'true')
-  t.match((await collect(again)).at(-1), { event: 'message.completed', data: { id, status: 'cancelled' } })
+  t.match((await collect(again)).at(-1), { event: 'message.completed', data: { id, status: 'canceled' } })
 })
 
 t.test(
@@ -54,7 +54,7 @@ t.test(
     const first = await cancels()
     t.same(
       first.map(({ status, body }) => [status, body.status]),
-      ids.map(() => [200, 'cancelled']),
+      ids.map(() => [200, 'canceled']),
     )
     const second = await cancels()
     t.same(

@@ -74,7 +74,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateSession: 'session.updated',
   deleteSession: 'session.deleted',
   updateMessage: 'message.updated',
-  cancelMessage: 'chat.cancelled',
+  cancelMessage: 'chat.canceled',
   regenerateMessage: 'chat.completed',
   createKnowledgeBase: 'knowledge_base.created',
   updateKnowledgeBase: 'knowledge_base.updated',

@@ -93,7 +93,7 @@ t.test(`${streams} streams, half of which disconnect`, { timeout: 600_000 }, asy
         !row.content.startsWith(text) ||
         row.promptTokens === 0 ||
         (row.content !== '' && row.completionTokens === 0) ||
-        (disconnected ? !['cancelled', 'completed'].includes(row.status) : row.status !== 'completed')
+        (disconnected ? !['canceled', 'completed'].includes(row.status) : row.status !== 'completed')
       )
     })
     t.same(wrong, [], 'the text and its usage are stored')
@@ -119,7 +119,7 @@ t.test(`${streams} streams, half of which disconnect`, { timeout: 600_000 }, asy
   t.equal(Number(used._sum.completionTokens), messages._sum.completionTokens)
   t.equal(
     await observer.services.database.prisma.event.count({
-      where: { type: { in: ['chat.completed', 'chat.cancelled'] } },
+      where: { type: { in: ['chat.completed', 'chat.canceled'] } },
     }),
     rounds * streams,
     'every answer has one event',

@@ -1,3 +1,3 @@
--- Notifies the process that generates the answer :id that the user has cancelled it.
+-- Notifies the process that generates the answer :id that the user has canceled it.
 -- @one
 SELECT pg_notify(:channel, :id)

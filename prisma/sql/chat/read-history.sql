@@ -7,7 +7,7 @@ SELECT id, role, content, space_ids FROM (
     sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
   WHERE m.session_id = :session_id AND m.position < :before
-    AND m.status IN ('completed', 'incomplete', 'cancelled')
+    AND m.status IN ('completed', 'incomplete', 'canceled')
     AND m.content <> ''
     AND NOT (m.role = 'user' AND EXISTS (
       SELECT 1 FROM ai_messages a WHERE a.session_id = :session_id AND a.status = 'failed'

@@ -73,7 +73,7 @@ export async function finishMessage(
     })
   const message = (await messageById(tx, id, principal))!
   const type =
-    status === 'failed' ? 'chat.failed' : status === 'cancelled' ? 'chat.cancelled' : 'chat.completed'
+    status === 'failed' ? 'chat.failed' : status === 'canceled' ? 'chat.canceled' : 'chat.completed'
   await events.emit(tx, type, message, { userId: message.owner_id })
   return message
 }
@@ -85,7 +85,7 @@ export async function finishMessage(
 export async function finishWithStoredContent(
   tx: Db,
   services: FinishServices,
-  { id, status }: { id: string; status: 'failed' | 'cancelled' },
+  { id, status }: { id: string; status: 'failed' | 'canceled' },
 ): Promise<void> {
   const row = await sql.lockUnfinishedMessage(tx, { id })
   if (row === undefined) return

@@ -10,7 +10,7 @@
 // - Resume: an event id is an offset in the answer, so `Last-Event-ID` resumes at any offset, from memory or
 //   from the row (stream-events.ts).
 // - Disconnect: each client counts as a follower. When the last follower disconnects, the generation stops,
-//   the connection to the provider closes, and the message ends as `cancelled` with the text so far.
+//   the connection to the provider closes, and the message ends as `canceled` with the text so far.
 // - Cancel: a NOTIFY on `message_cancel` reaches the process that generates the answer.
 // - Crash: a message whose heartbeat is older than 30 seconds is finished as `failed` by the next request
 //   that needs it, or by the retention task within a minute (retention.ts).
@@ -164,7 +164,7 @@ export class Generations {
       await sleep(50)
     }
     await db.transaction(async (tx) => {
-      await finishWithStoredContent(tx, this.#services, { id, status: 'cancelled' })
+      await finishWithStoredContent(tx, this.#services, { id, status: 'canceled' })
     })
   }
 
@@ -213,7 +213,7 @@ export class Generations {
       promptTokens: answer.promptTokens,
       completionTokens: countTokens(answer.content),
     }
-    if (answer.signal.aborted) return { ...partial, status: 'cancelled', error: null }
+    if (answer.signal.aborted) return { ...partial, status: 'canceled', error: null }
     if (!(error instanceof ApiError)) this.#onError(error as Error)
     return {
       ...partial,
@@ -233,7 +233,7 @@ export class Generations {
       id: answer.id,
       model: task.model,
       principal: task.principal,
-      keepIdempotencyKey: outcome.status !== 'cancelled' || answer.canceledByUser,
+      keepIdempotencyKey: outcome.status !== 'canceled' || answer.canceledByUser,
       content,
       citations,
     }

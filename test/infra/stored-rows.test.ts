@@ -1,0 +1,77 @@
+// Migrations convert the rows that an earlier version wrote.
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { applyMigrations } from '../../infra/postgres/migrations.ts'
+
+const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+/** The first migration that this test is about. The rows are those of the version before it. */
+const FIRST = '20261205000000_canceled'
+
+const ROWS = `
+  INSERT INTO users (id, name, email) VALUES ('usr_a', 'Ada', 'ada@example.com');
+  INSERT INTO ai_messages (id, user_id, role, status) VALUES
+    ('msg_a', 'usr_a', 'assistant', 'cancelled'), ('msg_b', 'usr_a', 'assistant', 'completed');
+  INSERT INTO webhook_endpoints (id, user_id, url, event_types, scopes, project_ids, secret) VALUES
+    ('whe_a', 'usr_a', 'https://example.com', '{chat.failed,chat.cancelled}', '{ai:read}', '{}', 's');
+  INSERT INTO events (id, type, user_id, scope, data) VALUES
+    ('evt_a', 'chat.cancelled', 'usr_a', 'ai:read',
+     '{"object":{"status":"cancelled","content":"cancelled","id":"msg_a"},"previous_attributes":{}}'),
+    ('evt_b', 'chat.failed', 'usr_a', 'ai:read',
+     '{"object":{"status":"failed","content":"cancelled"},"previous_attributes":{}}');`
+
+t.test('the rows of the version before follow the new names', async (t) => {
+  const query = await upgradedDatabase(t)
+  t.strictSame(await query('SELECT id, status FROM ai_messages ORDER BY id'), [
+    { id: 'msg_a', status: 'canceled' },
+    { id: 'msg_b', status: 'completed' },
+  ])
+  t.strictSame(await query('SELECT event_types FROM webhook_endpoints'), [
+    { event_types: ['chat.failed', 'chat.canceled'] },
+  ])
+  const [canceled, failed] = await query('SELECT type, data FROM events ORDER BY id')
+  t.equal(canceled?.['type'], 'chat.canceled')
+  t.equal(
+    JSON.stringify(canceled?.['data']),
+    JSON.stringify({
+      object: { status: 'canceled', content: 'cancelled', id: 'msg_a' },
+      previous_attributes: {},
+    }),
+  )
+  t.match(failed, { type: 'chat.failed', data: { object: { status: 'failed', content: 'cancelled' } } })
+})
+
+/** A database with `ROWS` and all migrations. Returns a function that queries it. */
+async function upgradedDatabase(t: Test): Promise<(sql: string) => Promise<Record<string, unknown>[]>> {
+  const server = String(process.env['TEST_DATABASE_URL'])
+  const name = `upgraded_${randomBytes(6).toString('hex')}`
+  await run(server, `CREATE DATABASE ${name}`)
+  t.teardown(() => run(server, `DROP DATABASE ${name} WITH (FORCE)`))
+  const url = Object.assign(new URL(server), { pathname: `/${name}` }).href
+  await applyMigrations(url, () => {}, { folder: earlierMigrations(t) })
+  await run(url, ROWS)
+  await applyMigrations(url, () => {})
+  return (sql) => run(url, sql)
+}
+
+function earlierMigrations(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  for (const name of readdirSync(FOLDER).filter((name) => name < FIRST || name.endsWith('.toml')))
+    cpSync(join(FOLDER, name), join(folder, name), { recursive: true })
+  return folder
+}
+
+async function run(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows as Record<string, unknown>[]
+  } finally {
+    await client.end()
+  }
+}
