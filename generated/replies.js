@@ -4229,7 +4229,7 @@ exports.replyUser = validate_spec_User;
 
 exports.replyProjectList = validate_spec_ProjectList;
 const schema_spec_ProjectList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Project"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ProjectList"};
-const schema_spec_Project = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:Role"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Project"};
+const schema_spec_Project = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:Role"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Project"};
 const schema_spec_ProjectName = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
 
 function validate_spec_ProjectName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4539,14 +4539,24 @@ vErrors.push(err13);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Project.properties, key0))){
-const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.deleted_at === undefined){
+const err14 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "deleted_at"},message:"must have required property '"+"deleted_at"+"'"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Project.properties, key0))){
+const err15 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }
@@ -4566,18 +4576,7 @@ errors = vErrors.length;
 if(data.description !== undefined){
 let data2 = data.description;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_Project.properties.description.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-if(typeof data2 === "string"){
-if(func_7a031813(data2) > 5000){
-const err16 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
+const err16 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_Project.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4586,12 +4585,9 @@ vErrors.push(err16);
 }
 errors++;
 }
-}
-}
-if(data.status !== undefined){
-let data3 = data.status;
-if(typeof data3 !== "string"){
-const err17 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 5000){
+const err17 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4600,8 +4596,12 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(!(((data3 === "active") || (data3 === "archived")) || (data3 === "deleted"))){
-const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Project.properties.status.enum},message:"must be equal to one of the allowed values"};
+}
+}
+if(data.status !== undefined){
+let data3 = data.status;
+if(typeof data3 !== "string"){
+const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4610,11 +4610,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-}
-if(data.category !== undefined){
-let data4 = data.category;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err19 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_Project.properties.category.type},message:"must be string,null"};
+if(!(((data3 === "active") || (data3 === "archived")) || (data3 === "deleted"))){
+const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Project.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4623,14 +4620,27 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(typeof data4 === "string"){
-if(func_7a031813(data4) > 64){
-const err20 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+}
+if(data.category !== undefined){
+let data4 = data.category;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err20 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_Project.properties.category.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
+}
+errors++;
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 64){
+const err21 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -4651,23 +4661,23 @@ errors = vErrors.length;
 if(data.member_count !== undefined){
 let data7 = data.member_count;
 if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err21 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 0 || isNaN(data7)){
-const err22 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+const err22 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err22];
 }
 else {
 vErrors.push(err22);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 0 || isNaN(data7)){
+const err23 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
 }
 errors++;
 }
@@ -4688,23 +4698,23 @@ errors = vErrors.length;
 if(data.version !== undefined){
 let data10 = data.version;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err23 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-if((typeof data10 == "number") && (isFinite(data10))){
-if(data10 < 1 || isNaN(data10)){
-const err24 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+const err24 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err24];
 }
 else {
 vErrors.push(err24);
+}
+errors++;
+}
+if((typeof data10 == "number") && (isFinite(data10))){
+if(data10 < 1 || isNaN(data10)){
+const err25 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
 }
 errors++;
 }
@@ -4725,18 +4735,7 @@ errors = vErrors.length;
 if(data.archived_at !== undefined){
 let data13 = data.archived_at;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err25 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_spec_Project.properties.archived_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-if(typeof data13 === "string"){
-if(!(formats_5c6cf1d7(data13))){
-const err26 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err26 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_spec_Project.properties.archived_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4745,16 +4744,52 @@ vErrors.push(err26);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(typeof data13 === "string"){
+if(!(formats_5c6cf1d7(data13))){
+const err27 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err27];
 }
 else {
 vErrors.push(err27);
+}
+errors++;
+}
+}
+}
+if(data.deleted_at !== undefined){
+let data14 = data.deleted_at;
+if((typeof data14 !== "string") && (data14 !== null)){
+const err28 = {instancePath:instancePath+"/deleted_at",schemaPath:"#/properties/deleted_at/type",keyword:"type",params:{type: schema_spec_Project.properties.deleted_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+if(typeof data14 === "string"){
+if(!(formats_5c6cf1d7(data14))){
+const err29 = {instancePath:instancePath+"/deleted_at",schemaPath:"#/properties/deleted_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
 }
 errors++;
 }
@@ -17869,7 +17904,7 @@ return errors === 0;
 validate_spec_DeletedUser.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyProjectInEvents = validate_spec_ProjectInEvents;
-const schema_spec_ProjectInEvents = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","metadata","version","created_at","updated_at","archived_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEvents"};
+const schema_spec_ProjectInEvents = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEvents"};
 
 function validate_spec_ProjectInEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectInEvents" */;
@@ -18013,14 +18048,24 @@ vErrors.push(err12);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProjectInEvents.properties, key0))){
-const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.deleted_at === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "deleted_at"},message:"must have required property '"+"deleted_at"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ProjectInEvents.properties, key0))){
+const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -18040,18 +18085,7 @@ errors = vErrors.length;
 if(data.description !== undefined){
 let data2 = data.description;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err14 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.description.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if(typeof data2 === "string"){
-if(func_7a031813(data2) > 5000){
-const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
+const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -18060,12 +18094,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-}
-if(data.status !== undefined){
-let data3 = data.status;
-if(typeof data3 !== "string"){
-const err16 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 5000){
+const err16 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -18074,8 +18105,12 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(!(((data3 === "active") || (data3 === "archived")) || (data3 === "deleted"))){
-const err17 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectInEvents.properties.status.enum},message:"must be equal to one of the allowed values"};
+}
+}
+if(data.status !== undefined){
+let data3 = data.status;
+if(typeof data3 !== "string"){
+const err17 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -18084,11 +18119,8 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-if(data.category !== undefined){
-let data4 = data.category;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err18 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.category.type},message:"must be string,null"};
+if(!(((data3 === "active") || (data3 === "archived")) || (data3 === "deleted"))){
+const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectInEvents.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -18097,14 +18129,27 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(typeof data4 === "string"){
-if(func_7a031813(data4) > 64){
-const err19 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+}
+if(data.category !== undefined){
+let data4 = data.category;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err19 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.category.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
 else {
 vErrors.push(err19);
+}
+errors++;
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 64){
+const err20 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
 }
 errors++;
 }
@@ -18125,23 +18170,23 @@ errors = vErrors.length;
 if(data.member_count !== undefined){
 let data7 = data.member_count;
 if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err20 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 0 || isNaN(data7)){
-const err21 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+const err21 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err21];
 }
 else {
 vErrors.push(err21);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 0 || isNaN(data7)){
+const err22 = {instancePath:instancePath+"/member_count",schemaPath:"#/properties/member_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }
@@ -18156,23 +18201,23 @@ errors = vErrors.length;
 if(data.version !== undefined){
 let data9 = data.version;
 if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-const err22 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-if((typeof data9 == "number") && (isFinite(data9))){
-if(data9 < 1 || isNaN(data9)){
-const err23 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+const err23 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err23];
 }
 else {
 vErrors.push(err23);
+}
+errors++;
+}
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 < 1 || isNaN(data9)){
+const err24 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
 }
 errors++;
 }
@@ -18193,18 +18238,7 @@ errors = vErrors.length;
 if(data.archived_at !== undefined){
 let data12 = data.archived_at;
 if((typeof data12 !== "string") && (data12 !== null)){
-const err24 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.archived_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
-}
-errors++;
-}
-if(typeof data12 === "string"){
-if(!(formats_5c6cf1d7(data12))){
-const err25 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err25 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.archived_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -18213,16 +18247,52 @@ vErrors.push(err25);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err26 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
+const err26 = {instancePath:instancePath+"/archived_at",schemaPath:"#/properties/archived_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err26];
 }
 else {
 vErrors.push(err26);
+}
+errors++;
+}
+}
+}
+if(data.deleted_at !== undefined){
+let data13 = data.deleted_at;
+if((typeof data13 !== "string") && (data13 !== null)){
+const err27 = {instancePath:instancePath+"/deleted_at",schemaPath:"#/properties/deleted_at/type",keyword:"type",params:{type: schema_spec_ProjectInEvents.properties.deleted_at.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+if(typeof data13 === "string"){
+if(!(formats_5c6cf1d7(data13))){
+const err28 = {instancePath:instancePath+"/deleted_at",schemaPath:"#/properties/deleted_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
 }
 errors++;
 }
@@ -21713,7 +21783,7 @@ validate_spec_UserDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"d
 
 exports.payloadProjectCreatedEvent = validate_spec_ProjectCreatedEvent;
 const schema_spec_ProjectCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectCreatedEvent"};
-const schema_spec_ProjectInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEventsBefore"};
+const schema_spec_ProjectInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEventsBefore"};
 
 function validate_spec_ProjectInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectInEventsBefore" */;
@@ -21929,14 +21999,39 @@ errors++;
 }
 }
 }
-}
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.deleted_at !== undefined){
+let data13 = data.deleted_at;
+if((typeof data13 !== "string") && (data13 !== null)){
+const err13 = {instancePath:instancePath+"/deleted_at",schemaPath:"#/properties/deleted_at/type",keyword:"type",params:{type: schema_spec_ProjectInEventsBefore.properties.deleted_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+if(typeof data13 === "string"){
+if(!(formats_5c6cf1d7(data13))){
+const err14 = {instancePath:instancePath+"/deleted_at",schemaPath:"#/properties/deleted_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }

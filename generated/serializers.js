@@ -4984,6 +4984,34 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"archived_at" is required!')
       }
       
+      const value_deleted_at_18 = obj["deleted_at"]
+      if (value_deleted_at_18 !== undefined) {
+        json += ",\"deleted_at\":"
+        
+          if (value_deleted_at_18 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_deleted_at_18 === "string" ||
+            value_deleted_at_18 === null ||
+            value_deleted_at_18 instanceof Date ||
+            value_deleted_at_18 instanceof RegExp ||
+            (
+              typeof value_deleted_at_18 === "object" &&
+              typeof value_deleted_at_18.toString === "function" &&
+              value_deleted_at_18.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_deleted_at_18)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Project/properties/deleted_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"deleted_at" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -5023,34 +5051,34 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_20 = obj["page"]
-      if (value_page_20 !== undefined) {
+      const value_page_21 = obj["page"]
+      if (value_page_21 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_20)
+        json += asInteger(value_page_21)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_21 = obj["limit"]
-      if (value_limit_21 !== undefined) {
+      const value_limit_22 = obj["limit"]
+      if (value_limit_22 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_21)
+        json += asInteger(value_limit_22)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_22 = obj["total"]
-      if (value_total_22 !== undefined) {
+      const value_total_23 = obj["total"]
+      if (value_total_23 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_22)
+        json += asInteger(value_total_23)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_23 = obj["total_pages"]
-      if (value_total_pages_23 !== undefined) {
+      const value_total_pages_24 = obj["total_pages"]
+      if (value_total_pages_24 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_23)
+        json += asInteger(value_total_pages_24)
       } else {
         throw new Error('"total_pages" is required!')
       }
@@ -5078,10 +5106,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_18 = obj["pagination"]
-      if (value_pagination_18 !== undefined) {
+      const value_pagination_19 = obj["pagination"]
+      if (value_pagination_19 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous5(value_pagination_18)
+        json += anonymous5(value_pagination_19)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -5516,6 +5544,34 @@ return json + JSON_STR_END_OBJECT
   
       } else {
         throw new Error('"archived_at" is required!')
+      }
+      
+      const value_deleted_at_16 = obj["deleted_at"]
+      if (value_deleted_at_16 !== undefined) {
+        json += ",\"deleted_at\":"
+        
+          if (value_deleted_at_16 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_deleted_at_16 === "string" ||
+            value_deleted_at_16 === null ||
+            value_deleted_at_16 instanceof Date ||
+            value_deleted_at_16 instanceof RegExp ||
+            (
+              typeof value_deleted_at_16 === "object" &&
+              typeof value_deleted_at_16.toString === "function" &&
+              value_deleted_at_16.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_deleted_at_16)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Project/properties/deleted_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"deleted_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -23786,6 +23842,34 @@ return json + JSON_STR_END_OBJECT
   
       } else {
         throw new Error('"archived_at" is required!')
+      }
+      
+      const value_deleted_at_15 = obj["deleted_at"]
+      if (value_deleted_at_15 !== undefined) {
+        json += ",\"deleted_at\":"
+        
+          if (value_deleted_at_15 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_deleted_at_15 === "string" ||
+            value_deleted_at_15 === null ||
+            value_deleted_at_15 instanceof Date ||
+            value_deleted_at_15 instanceof RegExp ||
+            (
+              typeof value_deleted_at_15 === "object" &&
+              typeof value_deleted_at_15.toString === "function" &&
+              value_deleted_at_15.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_deleted_at_15)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ProjectInEvents/properties/deleted_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"deleted_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT

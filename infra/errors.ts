@@ -93,9 +93,16 @@ export function forbidden(message: string, constraint: string, id?: string): Api
   return Object.assign(new ApiError(403, 'FORBIDDEN', message, { constraint }), { resourceId: id })
 }
 
-export function notFound(resource: string, id?: string): ApiError {
-  const message = id === undefined ? `There is no such ${resource}.` : `There is no ${resource} ${id}.`
-  return Object.assign(new ApiError(404, 'NOT_FOUND', message), { resourceId: id })
+export function notFound(
+  resource: string,
+  id?: string,
+  {
+    message = id === undefined ? `There is no such ${resource}.` : `There is no ${resource} ${id}.`,
+    constraint,
+  }: { message?: string; constraint?: string } = {},
+): ApiError {
+  const details = constraint === undefined ? {} : { constraint }
+  return Object.assign(new ApiError(404, 'NOT_FOUND', message, details), { resourceId: id })
 }
 
 export function methodNotAllowed(method: string, allowed: string[]): ApiError {

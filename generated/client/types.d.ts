@@ -5656,6 +5656,12 @@ export interface components {
              * @example null
              */
             archived_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the project was deleted. It can be restored for 30 days after that. Null if it is not deleted.
+             * @example null
+             */
+            deleted_at: string | null;
         };
         /** @description A page of projects. */
         ProjectList: {
@@ -8283,6 +8289,12 @@ export interface components {
              * @example null
              */
             archived_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the project was deleted. It can be restored for 30 days after that. Null if it is not deleted.
+             * @example null
+             */
+            deleted_at: string | null;
         };
         /** @description The previous values of the changed fields. Empty unless the event reports an update. */
         ProjectInEventsBefore: {
@@ -8327,6 +8339,12 @@ export interface components {
              * @example null
              */
             archived_at?: string | null;
+            /**
+             * Format: date-time
+             * @description When the project was deleted. It can be restored for 30 days after that. Null if it is not deleted.
+             * @example null
+             */
+            deleted_at?: string | null;
         };
         /** @description A project was created. */
         ProjectCreatedEvent: {

@@ -101,7 +101,7 @@ export interface FindOtherOwnerRow {
 export const findProject = optional<{ user_id: string; id: string; restorable_days: number }, FindProjectRow>(
   'projects/find-project',
   `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
-p.created_at, p.updated_at, p.archived_at, m.role AS your_role
+p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
 WHERE p.id = $2
   AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $3))`,
@@ -121,6 +121,7 @@ export interface FindProjectRow {
   created_at: string
   updated_at: string
   archived_at: string | null
+  deleted_at: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
 }
 
@@ -140,7 +141,7 @@ export const insertProject = one<{ id: string; name: string; description: string
   SELECT $9, p.id, p.owner_id, 'owner', $8, $8 FROM p
 )
 SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
-p.created_at, p.updated_at, p.archived_at, 'owner' AS your_role FROM p`,
+p.created_at, p.updated_at, p.archived_at, p.deleted_at, 'owner' AS your_role FROM p`,
   ['id', 'name', 'description', 'category', 'owner_id', 'tags', 'metadata', 'created_at', 'member_id'],
 )
 export interface InsertProjectRow {
@@ -157,6 +158,7 @@ export interface InsertProjectRow {
   created_at: string
   updated_at: string
   archived_at: string | null
+  deleted_at: string | null
   your_role: 'owner'
 }
 
@@ -219,7 +221,7 @@ export const listProjects = page<{ user_id: string }, { status: 'active' | 'arch
   'projects/list-projects',
   {
     select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
-p.created_at, p.updated_at, p.archived_at, m.role AS your_role
+p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id
 WHERE m.user_id = $1`,
     names: ['user_id', 'status', 'project_ids', 'category', 'tag', 'pattern'],
@@ -256,6 +258,7 @@ export interface ListProjectsRow {
   created_at: string
   updated_at: string
   archived_at: string | null
+  deleted_at: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer'
 }
 
@@ -279,7 +282,7 @@ export interface LockExpiredProjectRow {
 export const lockProject = optional<{ user_id: string; id: string; restorable_days: number }, LockProjectRow>(
   'projects/lock-project',
   `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
-p.created_at, p.updated_at, p.archived_at, m.role AS your_role
+p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
 WHERE p.id = $2
   AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $3))
@@ -300,6 +303,7 @@ export interface LockProjectRow {
   created_at: string
   updated_at: string
   archived_at: string | null
+  deleted_at: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
 }
 

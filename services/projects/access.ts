@@ -49,9 +49,11 @@ export async function findProject(
   const { role, states } = requiredAccess(operation)
   const find = lock ? sql.lockProject : sql.findProject
   const row = await find(db, { id, user_id: principal.userId, restorable_days: restorableDays })
-  if (row === undefined || (row.status === 'deleted' && !states.includes('deleted')))
-    throw notFound('project', id)
-  if (principal.projectIds !== null && !principal.projectIds.has(id)) throw keyForOtherProjects(id)
+  const reachable = principal.projectIds === null || principal.projectIds.has(id)
+  if (row === undefined) throw notFound('project', id)
+  if (row.status === 'deleted' && !states.includes('deleted'))
+    throw reachable && row.your_role !== null ? deletedProject(row as Project) : notFound('project', id)
+  if (!reachable) throw keyForOtherProjects(id)
   if (ranks[row.your_role ?? 'none'] < ranks[role]) {
     throw forbidden(
       row.your_role === null
@@ -62,6 +64,16 @@ export async function findProject(
     )
   }
   return row as Project
+}
+
+/** 404 for a deleted project, for its members: they learn until when it can be restored. */
+function deletedProject({ id, deleted_at: deletedAt }: Project): Error {
+  const date = new Date(deletedAt!)
+  date.setUTCDate(date.getUTCDate() + restorableDays)
+  return notFound('project', id, {
+    constraint: 'deleted',
+    message: `The project ${id} was deleted. Its owners can restore it until ${date.toISOString()}.`,
+  })
 }
 
 /** Throws 409 INVALID_STATE when the project's status does not allow the operation. */

@@ -81,5 +81,6 @@ export function toProject(row: ProjectRow, role: Role): Project {
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
     archived_at: row.archivedAt?.toISOString() ?? null,
+    deleted_at: row.deletedAt?.toISOString() ?? null,
   }
 }

@@ -322,7 +322,10 @@ for (const info of writes) {
     const { object, previous_attributes: previous } = event.data
     // The event of a deleted user contains only the id, and a deleted project cannot be read.
     if (id === 'restoreProject')
-      t.same(previous, { status: 'deleted', version: object.version - 1, updated_at: previous.updated_at })
+      t.match(
+        [object.deleted_at, previous],
+        [null, { status: 'deleted', version: object.version - 1, deleted_at: /^\d{4}-/ }],
+      )
     else if (before === null) t.same(previous, {}, 'there was no object before')
     else if (id !== 'deleteUser')
       t.same(

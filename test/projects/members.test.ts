@@ -180,16 +180,22 @@ t.test('members', async (t) => {
     await owner.api.archiveProject({ path })
     t.match(await apiErrorOf(admin.api.deleteProject({ path })), forbidden)
     await owner.api.deleteProject({ path })
-    t.match(await apiErrorOf(owner.api.getProject({ path })), { status: 404 })
+    t.match(await apiErrorOf(owner.api.getProject({ path })), {
+      status: 404,
+      details: { constraint: 'deleted' },
+      message: /was deleted\. Its owners can restore it until \d{4}-/,
+    })
+    const unknown = await apiErrorOf(stranger.api.getProject({ path }))
+    t.match(unknown, { status: 404, message: `There is no project ${project.id}.` })
+    t.notOk(unknown.details.constraint, 'users outside the project do not learn that it was deleted')
     t.match(await apiErrorOf(owner.api.deleteProject({ path })), { status: 404 })
     t.equal((await owner.api.listProjects()).pagination.total, 0)
-    t.same(
-      (await owner.api.listProjects({ query: { status: 'deleted' } })).data.map(({ id }) => id),
-      [project.id],
-    )
+    t.match((await owner.api.listProjects({ query: { status: 'deleted' } })).data, [
+      { id: project.id, status: 'deleted', deleted_at: /^\d{4}-/ },
+    ])
     t.match(await apiErrorOf(admin.api.restoreProject({ path })), forbidden)
     t.match(await apiErrorOf(stranger.api.restoreProject({ path })), forbidden)
-    t.equal((await owner.api.restoreProject({ path })).status, 'archived')
+    t.match(await owner.api.restoreProject({ path }), { status: 'archived', deleted_at: null })
     t.match(await apiErrorOf(owner.api.restoreProject({ path })), { status: 409 })
     t.equal((await owner.api.listProjects()).pagination.total, 1)
   })

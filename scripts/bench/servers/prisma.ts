@@ -94,5 +94,6 @@ function shown(project: Project & { members: Member[] }) {
     created_at: project.createdAt,
     updated_at: project.updatedAt,
     archived_at: project.archivedAt,
+    deleted_at: project.deletedAt,
   }
 }
