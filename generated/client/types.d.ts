@@ -5658,7 +5658,7 @@ export interface components {
             archived_at: string | null;
             /**
              * Format: date-time
-             * @description When the project was deleted. It can be restored for 30 days after that. Null if it is not deleted.
+             * @description When the project was deleted. It can be restored for 30 days. Null if it is not deleted.
              * @example null
              */
             deleted_at: string | null;
@@ -8291,7 +8291,7 @@ export interface components {
             archived_at: string | null;
             /**
              * Format: date-time
-             * @description When the project was deleted. It can be restored for 30 days after that. Null if it is not deleted.
+             * @description When the project was deleted. It can be restored for 30 days. Null if it is not deleted.
              * @example null
              */
             deleted_at: string | null;
@@ -8341,7 +8341,7 @@ export interface components {
             archived_at?: string | null;
             /**
              * Format: date-time
-             * @description When the project was deleted. It can be restored for 30 days after that. Null if it is not deleted.
+             * @description When the project was deleted. It can be restored for 30 days. Null if it is not deleted.
              * @example null
              */
             deleted_at?: string | null;

@@ -187,7 +187,7 @@ t.test('members', async (t) => {
     })
     const unknown = await apiErrorOf(stranger.api.getProject({ path }))
     t.match(unknown, { status: 404, message: `There is no project ${project.id}.` })
-    t.notOk(unknown.details.constraint, 'users outside the project do not learn that it was deleted')
+    t.notOk(unknown.details?.constraint, 'users outside the project do not learn that it was deleted')
     t.match(await apiErrorOf(owner.api.deleteProject({ path })), { status: 404 })
     t.equal((await owner.api.listProjects()).pagination.total, 0)
     t.match((await owner.api.listProjects({ query: { status: 'deleted' } })).data, [
