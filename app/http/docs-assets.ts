@@ -1,12 +1,14 @@
 // The assets of the documentation, which are not part of the contract: the script of the reference page
-// (served from here, so that the page needs no other host), the document that it renders, and the catalogues
-// of errors and events. Each asset is created on its first request and kept compressed.
+// (served from here, so that the page needs no other host), the document that it renders, the catalogues of
+// errors and events, the guides, and the package of the TypeScript client. Each asset is created on its first
+// request and kept compressed.
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { docsOpenapiPath, docsScriptPath } from '../../services/docs/reference-page.ts'
 import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
 import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
+import { clientPackage, clientPackageName, clientPackagePath } from '../../services/docs/client-package.ts'
 import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
 import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
 import { etagOf, noneMatches } from './etag.ts'
@@ -46,6 +48,23 @@ const assets: Record<string, Asset> = {
 
 export function serveDocsAssets(app: FastifyInstance): void {
   for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset)
+  serveClientPackage(app)
+}
+
+/** The tarball is compressed already, so it has one content coding. */
+function serveClientPackage(app: FastifyInstance): void {
+  let pending: Promise<Buffer> | undefined
+
+  app.get(clientPackagePath, async (request, reply) => {
+    const tarball = await (pending ??= clientPackage())
+    const etag = etagOf(tarball)
+    reply.headers({ ...revalidated, etag })
+    if (noneMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    return reply
+      .type('application/gzip')
+      .header('content-disposition', `attachment; filename="${clientPackageName()}"`)
+      .send(tarball)
+  })
 }
 
 function serveAsset(app: FastifyInstance, path: string, { type, headers, make }: Asset): void {

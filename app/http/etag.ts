@@ -2,7 +2,7 @@
 // is strong and needs no column.
 import { hash } from 'node:crypto'
 
-export function etagOf(representation: string): string {
+export function etagOf(representation: string | Uint8Array): string {
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 

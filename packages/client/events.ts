@@ -135,7 +135,10 @@ async function readWithin(
   idleTimeout: number,
   stopped: AbortSignal,
 ): ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']> {
-  const { promise: failure, reject } = Promise.withResolvers<never>()
+  let reject!: (reason: unknown) => void
+  const failure = new Promise<never>((_resolve, fail) => {
+    reject = fail
+  })
   const timer = setTimeout(() => reject(new TypeError(`no data for ${idleTimeout} ms`)), idleTimeout)
   const stop = (): void => reject(stopped.reason)
   stopped.addEventListener('abort', stop, { once: true })

@@ -65,9 +65,10 @@ function compile(sources: Map<string, string>): Map<string, string> {
   return files
 }
 
-/** In the package, all modules and the contract's types are in one folder. */
+/** In the package, all modules, the libraries and the contract's types are in one folder. */
 function withPackageImports(text: string): string {
   return text
+    .replace(/from '(openapi-fetch|eventsource-parser)'/g, "from './$1.js'")
     .replaceAll("'../../generated/client/types.d.ts'", "'./types.js'")
     .replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'")
 }

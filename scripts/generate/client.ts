@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { OperationRow } from '../../packages/client/client.ts'
+import { copyDependencies } from './client-dependencies.ts'
 import { compileRuntime } from './client-runtime.ts'
 import type { Operation } from './model.ts'
 import { resolve } from './resolve.ts'
@@ -23,7 +24,7 @@ interface ClientInputs {
 
 /**
  * @param types the text of the contract's types.
- * @param project package.json of this project, for the license and the tested versions of the dependencies.
+ * @param project package.json of this project, for its name, license, homepage and repository.
  * @param existing reads a file of the generated package, or returns null.
  * @returns the text of each file, by its name in generated/.
  */
@@ -44,30 +45,31 @@ export function emitClient(
     ['client/operations.d.ts', methods(document, operations)],
     ['client/index.js', index(`${project.name}-client/${version}`, resumable)],
     ['client/index.d.ts', indexTypes(resumable)],
-    ...[...compileRuntime(existing)].map(([file, text]): [string, string] => [`client/${file}`, text]),
+    ...[...compileRuntime(existing), ...copyDependencies()].map(([file, text]): [string, string] => [
+      `client/${file}`,
+      text,
+    ]),
   ])
 }
 
-function manifestOf(name: string, version: string, { license, dependencies, devDependencies }: Json): object {
-  const versions = { ...dependencies, ...devDependencies }
+function manifestOf(name: string, version: string, { license, homepage, repository }: Json): object {
   return {
     name,
     version,
     description: 'TypeScript client for the Platform API.',
+    keywords: ['platform-api', 'api', 'client', 'sdk'],
     license,
+    homepage,
+    repository,
     type: 'module',
-    engines: { node: '>=22.12' },
+    engines: { node: '>=20' },
     sideEffects: false,
     exports: {
       '.': { types: './index.d.ts', default: './index.js' },
       './types': { types: './types.d.ts' },
       './package.json': './package.json',
     },
-    files: ['*.js', '*.d.ts'],
-    dependencies: {
-      'eventsource-parser': versions['eventsource-parser'],
-      'openapi-fetch': versions['openapi-fetch'],
-    },
+    files: ['*.js', '*.d.ts', 'LICENSES.md'],
   }
 }
 
@@ -192,7 +194,7 @@ export function createPlatformClient (options) {
 function indexTypes(resumable: boolean): string {
   const formTypes = resumable ? "import type { FormFields, Output } from './method.js'\n" : ''
   const uploadTypes = resumable ? "import type { ResumableOptions } from './resumable.js'\n" : ''
-  return `${banner}import type { Client } from 'openapi-fetch'
+  return `${banner}import type { Client } from './openapi-fetch.js'
 import type { ClientOptions } from './client.js'
 ${formTypes}import type { Methods } from './operations.js'
 ${uploadTypes}import type { ${resumable ? 'operations, ' : ''}paths } from './types.js'

@@ -38,6 +38,10 @@ interface DocsData {
   events: EventInfo[]
 }
 
+const aboutClient =
+  'The TypeScript client of this contract comes from this server: `npm install` takes the URL of ' +
+  '[/docs/client.tgz](/docs/client.tgz). See [the guide](/docs/guides/typescript-client).'
+
 const aboutSamples =
   'The code samples read the URL of this server, without `/v1`, from `PLATFORM_URL`, ' +
   'and the API key from `PLATFORM_API_KEY`.'
@@ -72,7 +76,10 @@ export function openapiWithSamples(): string {
       ]
     }),
   )
-  const info = { ...document.info, description: `${document.info.description}\n${aboutSamples}\n` }
+  const info = {
+    ...document.info,
+    description: `${document.info.description}\n${aboutClient}\n\n${aboutSamples}\n`,
+  }
   return JSON.stringify({ ...document, info, paths, webhooks })
 }
 

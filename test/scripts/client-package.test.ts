@@ -1,5 +1,5 @@
-// The client as an npm package: packed, installed into an empty project, compiled there, and run in Node
-// and a browser.
+// The client as an npm package: installed from a running server into an empty project, compiled there, and
+// run in Node and a browser.
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
@@ -11,65 +11,56 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
+import { clientPackage } from '../../services/docs/client-package.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { startServer } from '../support/server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
+const server = await startServer(t)
 const folder = await mkdtemp(join(tmpdir(), 'consumer-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-const { stdout } = await run('npm', [
-  'pack',
-  '--json',
-  '--pack-destination',
-  folder,
-  join(root, 'generated/client'),
-])
-const [{ filename, files, version }] = JSON.parse(stdout) as Array<{
-  filename: string
-  version: string
-  files: Array<{ path: string }>
-}>
-
-// The dependencies come from this project's node_modules, so that no registry is needed.
-const ours = Object.fromEntries(
-  ['openapi-fetch', 'openapi-typescript-helpers', 'eventsource-parser'].map((name) => [
-    name,
-    `file:${join(root, 'node_modules', name)}`,
-  ]),
+await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+// No registry: the package has no dependencies.
+await run(
+  'npm',
+  ['install', `${server.url}/docs/client.tgz`, '--registry=http://127.0.0.1:9', '--no-audit', '--no-fund'],
+  { cwd: folder },
 )
-await writeFile(
-  join(folder, 'package.json'),
-  JSON.stringify({
-    private: true,
-    type: 'module',
-    dependencies: { '@platform-api/client': `file:${filename}`, ...ours },
-    overrides: Object.fromEntries(Object.keys(ours).map((name) => [name, `$${name}`])),
-  }),
-)
-await run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--install-links=false'], {
-  cwd: folder,
-})
 const installed = join(folder, 'node_modules/@platform-api/client')
 
 t.test("the package has the contract's version and contains only the client", async (t) => {
   const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'))
-  t.equal(version, contract.info.version)
-  t.ok(
-    files.every(({ path }) => /^([\w-]+\.js|[\w-]+\.d\.ts|README\.md|LICENSE|package\.json)$/.test(path)),
-    files.map(({ path }) => path).join(),
-  )
-  t.equal(files.length, (await readdir(join(root, 'generated/client'))).length)
+  const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+  t.equal(manifest.version, contract.info.version)
+  t.match(manifest, { name: '@platform-api/client', license: 'MIT', engines: { node: '>=20' } })
+  t.equal(manifest.dependencies, undefined)
+  t.same(await readdir(installed), await readdir(join(root, 'generated/client')))
   for (const name of (await readdir(installed)).filter((file) => file.endsWith('.js'))) {
     const text = await readFile(join(installed, name), 'utf8')
-    t.notMatch(text, /from 'node:|\bprocess\.|\bBuffer\b|\brequire\(/, `${name} runs in a browser`)
-    for (const [, imported] of text.matchAll(/^import .* from '([^']+)'/gm))
-      t.ok(
-        imported.startsWith('./') ? existsSync(join(installed, imported)) : imported in ours,
-        `${name} imports ${imported}`,
-      )
+    t.notMatch(text, /from 'node:|\bBuffer\b|\brequire\(/, `${name} runs in a browser`)
+    for (const [, imported] of text.matchAll(/^(?:import|export) .* from '([^']+)'/gm))
+      t.ok(imported.startsWith('./') && existsSync(join(installed, imported)), `${name} imports ${imported}`)
   }
+})
+
+t.test('npm installs the same bytes again, and a cache revalidates them', async (t) => {
+  const url = `${server.url}/docs/client.tgz`
+  const response = await fetch(url)
+  t.equal(response.headers.get('content-type'), 'application/gzip')
+  t.match(response.headers.get('content-disposition'), /filename="platform-api-client-\d[\w.-]*\.tgz"/)
+  const bytes = Buffer.from(await response.arrayBuffer())
+  t.ok(bytes.equals(await clientPackage()), 'reproducible')
+  t.ok(bytes.length < 150_000, `${bytes.length} bytes`)
+  const etag = response.headers.get('etag')!
+  const again = await fetch(url, { headers: { 'if-none-match': etag } })
+  t.equal(again.status, 304)
+  t.equal(again.headers.get('etag'), etag)
+  const docs = (await (await fetch(`${server.url}/docs/openapi.json`)).json()) as {
+    info: { description: string }
+  }
+  t.match(docs.info.description, '(/docs/client.tgz)', 'the reference page links to it')
 })
 
 t.test('correct use compiles in strict mode with checked libraries, and misuse does not', async (t) => {
@@ -132,7 +123,6 @@ const expected = {
 }
 
 t.test('the client runs in Node', async (t) => {
-  const server = await startServer(t)
   const { key } = await server.person()
   await writeFile(
     join(folder, 'use.js'),
@@ -149,12 +139,7 @@ t.test(
   'the client runs in a browser without a build, on a page of another origin',
   { skip: skipWithoutBrowser },
   async (t) => {
-    const places: Record<string, string> = {
-      'openapi-fetch': 'openapi-fetch/dist/index.mjs',
-      'eventsource-parser': 'eventsource-parser/dist/index.js',
-      '@platform-api/client': '@platform-api/client/index.js',
-    }
-    const imports = Object.fromEntries(Object.entries(places).map(([name, place]) => [name, `/${place}`]))
+    const imports = { '@platform-api/client': '/@platform-api/client/index.js' }
     const site = createServer(async ({ url }, response) => {
       if (url === '/')
         return response
