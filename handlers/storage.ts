@@ -24,21 +24,17 @@ export const storage = {
   },
 
   async uploadFile(request, services) {
-    const {
-      name,
-      project_id: projectId = null,
-      sha256 = request.headers['x-content-sha256'],
-      expires_at: expiresAt,
-      ...fields
-    } = request.body
-    requireFutureExpiry(expiresAt)
+    const { body: form, headers } = request
+    requireFutureExpiry(form.received.expires_at)
     const upload = {
-      ...fields,
-      sha256,
-      name: name!,
-      projectId,
-      expiresAt,
+      file: form.file,
       maxBytes: services.config.uploadMaxBytes,
+      projectId: form.received.project_id,
+      fields() {
+        const { name, project_id: projectId = null, expires_at: expiresAt, ...fields } = form.fields()
+        requireFutureExpiry(expiresAt)
+        return { sha256: headers['x-content-sha256'], ...fields, name: name!, projectId, expiresAt }
+      },
     }
     return await createFile(services, request, upload, async (_tx, file) => {
       return { status: 201, body: file, headers: { location: `/v1/storage/files/${file.id}` } }

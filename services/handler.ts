@@ -16,6 +16,7 @@ import type { Db } from '../infra/database/database.ts'
 import type {
   Bytes,
   FilePart,
+  FormWithFile,
   IdempotencyFingerprint,
   OperationInfo,
   SentEvent,
@@ -60,7 +61,6 @@ type Parameters<
   Place extends 'path' | 'query' | 'header',
 > = operations[Id]['parameters'] extends { [P in Place]?: infer V } ? NonNullable<V> : Record<string, never>
 
-/** When an operation accepts JSON and a form, the form is the body with the file field. */
 type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
   ? FormBody<operations[Id], FormFiles[Id]> | JsonBody<operations[Id]>
   : Id extends RawOperationId
@@ -74,7 +74,7 @@ type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
 type FormBody<O, File extends string> = O extends {
   requestBody: { content: { 'multipart/form-data': infer F } }
 }
-  ? Omit<F, File> & { [Name in File]: FilePart }
+  ? FormWithFile<Omit<F, File>>
   : never
 
 type JsonBody<O> = O extends { requestBody: { content: { 'application/json': infer J } } } ? J : never

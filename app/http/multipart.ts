@@ -1,6 +1,6 @@
-// Reads a form (multipart/form-data, RFC 7578): its fields first, then its file as a stream. The stream ends
-// only when the whole form has arrived and is well-formed, so a reader that reaches the end needs no further
-// check.
+// Reads a form (multipart/form-data, RFC 7578): its fields, in any order, and its file as a stream. The
+// stream ends only when the whole form has arrived and is valid, so a reader that reaches the end needs no
+// further check.
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { MultipartFields, MultipartFile } from '@fastify/multipart'
@@ -27,7 +27,15 @@ const maxNameLength = 100
 /** The values of Content-Transfer-Encoding that mean no encoding, as RFC 7578 allows. */
 const identityEncodings = new Set(['7bit', '8bit', 'binary'])
 
-export async function readForm(request: FastifyRequest, info: FormInfo): Promise<Form> {
+/**
+ * Reads the form up to its file. The rest is read after the content of the file: then all fields are in
+ * `fields`, and `complete` throws if the form is invalid. Without a file, all of the form has been read.
+ */
+export async function readForm(
+  request: FastifyRequest,
+  info: FormInfo,
+  complete: (form: Form) => void,
+): Promise<Form> {
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding !== 'identity') throw unsupportedMediaType(['multipart/form-data without Content-Encoding'])
   // preservePath: a filename with a path is refused by validation, not shortened.
@@ -46,22 +54,37 @@ export async function readForm(request: FastifyRequest, info: FormInfo): Promise
           message: 'The filename is not valid text.',
           location: 'body',
         })
+      const rest = async (): Promise<void> => {
+        await readFieldsAfterFile(form, info, parts)
+        complete(form)
+      }
       form.file = {
         declaredType: mediaTypeOrNull(part.mimetype),
-        content: Readable.from(contentOf(part, parts), { objectMode: false, highWaterMark: 64 * 1024 }),
+        content: Readable.from(contentOf(part, rest), { objectMode: false, highWaterMark: 64 * 1024 }),
       }
-      break
+      return form
     }
     addField(form, info, part)
   }
-  if (form.file === null)
-    form.problems.push({
-      field: info.file,
-      constraint: 'required',
-      message: `${info.file} is required, as a part with a filename`,
-      location: 'body',
-    })
+  form.problems.push({
+    field: info.file,
+    constraint: 'required',
+    message: `${info.file} is required, as a part with a filename`,
+    location: 'body',
+  })
   return form
+}
+
+async function readFieldsAfterFile(form: Form, info: FormInfo, parts: Parts): Promise<void> {
+  for (let part = await next(parts); part !== null; part = await next(parts)) {
+    const error = partError(part)
+    if (error !== null) throw error
+    if (part.type === 'file') {
+      if (part.fieldname !== info.file) throw unknownField(part.fieldname)
+      throw invalidField(info.file, 'once', 'A form can have only one file.')
+    }
+    addField(form, info, part)
+  }
 }
 
 function addField({ fields, problems }: Form, info: FormInfo, part: Extract<Part, { type: 'field' }>): void {
@@ -119,22 +142,14 @@ function isInvalidText(text: string | undefined): boolean {
   return text !== undefined && /[\0\ufffd]/.test(text)
 }
 
-async function* contentOf(part: MultipartFile, parts: Parts): AsyncGenerator<Buffer> {
+/** The content of the file. Ends after `rest`, which reads the rest of the form. */
+async function* contentOf(part: MultipartFile, rest: () => Promise<void>): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of part.file) yield chunk as Buffer
   } catch (error) {
     throw asFormError(error)
   }
-  const after = await next(parts)
-  if (after === null) return
-  throw (
-    partError(after) ??
-    invalidField(
-      after.fieldname,
-      'order',
-      `${after.fieldname} comes after the file; the file must be the last part`,
-    )
-  )
+  await rest()
 }
 
 async function next(parts: Parts): Promise<Part | null> {

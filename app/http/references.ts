@@ -2,13 +2,15 @@
 import { Readable } from 'node:stream'
 import { ApiError } from '../../infra/errors.ts'
 import { fieldName } from '../../infra/validation/json-pointer.ts'
+import { StreamedForm } from './streamed-body.ts'
 import type { Input } from './validation.ts'
 
 /** Adds the field that contains the id which the error is about. The id of the path needs no field. */
 export function nameReference(error: unknown, { query, body }: Input): unknown {
   if (!(error instanceof ApiError) || error.resourceId === undefined || error.details.field !== undefined)
     return error
-  const path = pathOf(query, error.resourceId) ?? pathOf(body, error.resourceId)
+  const fields = body instanceof StreamedForm ? body.received : body
+  const path = pathOf(query, error.resourceId) ?? pathOf(fields, error.resourceId)
   if (path !== null) error.details = { constraint: 'exists', ...error.details, field: fieldName(path) }
   return error
 }

@@ -1,12 +1,13 @@
-// Bodies that the handler reads while they arrive: bytes, or a form whose fields come before its file.
+// Bodies that the handler reads while they arrive: bytes, or a form with a file.
 import type { FastifyRequest } from 'fastify'
-import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
-import { unsupportedMediaType } from '../../infra/errors.ts'
+import type { FilePart, FormWithFile, OperationInfo } from '../../infra/contract/operation.ts'
+import { invalidRequest, unsupportedMediaType } from '../../infra/errors.ts'
+import { check } from '../../infra/validation/validators.ts'
 import { hasBody } from './body-timeout.ts'
-import { readForm } from './multipart.ts'
+import { readForm, type Form } from './multipart.ts'
 import { hasTwoContentTypes, requireMediaType, validate, type Input } from './validation.ts'
 
-/** The validated input. A form's fields are complete; its file, or the body of bytes, is still a stream. */
+/** The input. The file of a form, or the body of bytes, is still a stream. */
 export async function readStreamedInput(info: OperationInfo, request: FastifyRequest): Promise<Input> {
   const { form: declared } = info.body!
   if (declared === undefined) {
@@ -18,17 +19,63 @@ export async function readStreamedInput(info: OperationInfo, request: FastifyReq
   if (!hasBody(request.raw) || request.headers['content-length'] === '0') validate(info, request)
   if (hasTwoContentTypes(request)) throw unsupportedMediaType(info.body!.contentTypes)
   requireMediaType(info, request)
-  const form = await readForm(request, declared)
-  // The filename becomes the field `name`, so that the same rules apply to both.
-  if (declared.named && form.filename !== undefined) form.fields.name ??= form.filename
-  if (declared.named && form.file !== null && form.fields.name === undefined) {
-    form.problems.push({
-      field: 'name',
-      constraint: 'required',
-      message: 'name is required when the file has no filename',
-      location: 'body',
-    })
+  let fields: Record<string, unknown> | null = null
+  const form = await readForm(request, declared, (form) => {
+    fields = completeFields(info, form)
+  })
+  const { file } = form
+  // Invalid parameters, and fields before the file, are rejected before the file is read.
+  const input = validate(info, request, { ...form, fields: structuredClone(form.fields) })
+  return { ...input, body: new StreamedForm(file!, input.body as object, () => fields) }
+}
+
+/** A form while it is received. */
+export class StreamedForm implements FormWithFile<object> {
+  readonly file: FilePart
+  #early: object
+  #complete: () => object | null
+
+  constructor(file: FilePart, early: object, complete: () => object | null) {
+    this.file = file
+    this.#early = early
+    this.#complete = complete
   }
-  const input = validate(info, request, form)
-  return { ...input, body: { ...(input.body as object), [declared.file]: form.file } }
+
+  get received(): object {
+    return this.#complete() ?? this.#early
+  }
+
+  fields(): object {
+    const fields = this.#complete()
+    if (fields === null) throw new Error('the fields are complete only after the file was read')
+    return fields
+  }
+
+  /** The body that a repeated Idempotency-Key must match. The order of the parts makes no difference. */
+  toJSON(): object {
+    const sorted = Object.entries(this.fields()).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    return { ...Object.fromEntries(sorted), file: this.file }
+  }
+}
+
+/** All fields of the form, with the spec's defaults filled in. Throws 400 with all problems. */
+function completeFields(
+  { body, validators }: OperationInfo,
+  { fields, problems, file, filename }: Form,
+): Record<string, unknown> {
+  if (body!.form!.named) {
+    // The filename becomes the field `name`, so that the same rules apply to both.
+    if (filename !== undefined) fields.name ??= filename
+    if (fields.name === undefined)
+      problems.push({
+        field: 'name',
+        constraint: 'required',
+        message: 'name is required when the file has no filename',
+        location: 'body',
+      })
+    file!.name = fields.name as string | undefined
+  }
+  check(validators.form, fields, 'body', problems)
+  if (problems.length > 0) throw invalidRequest(problems)
+  return fields
 }

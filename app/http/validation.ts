@@ -48,11 +48,21 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
     if (body !== undefined) requireMediaType(info, request)
     if (body === undefined) body = {}
     // The handler parses a raw body itself, after it has verified the signature.
-    if (info.body.raw !== true) check(form === undefined ? names.body : names.form, body, 'body', problems)
+    if (form !== undefined) checkForm(names.form, form, problems)
+    else if (info.body.raw !== true) check(names.body, body, 'body', problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, maxProblems))
   requirePossiblePath(info, params as Record<string, string>)
   return { params, query, body }
+}
+
+/** Fields that are missing before the file may come after it. */
+function checkForm(name: string | undefined, { fields, file }: Form, problems: Problem[]): void {
+  const found: Problem[] = []
+  check(name, fields, 'body', found)
+  const isLate = ({ field, constraint }: Problem): boolean =>
+    file !== null && constraint === 'required' && fields[field.split(/[.[]/)[0]] === undefined
+  problems.push(...found.filter((problem) => !isLate(problem)))
 }
 
 /** Throws 404 for an id that cannot exist, as handlers do for one that does not. */

@@ -543,7 +543,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a file
-         * @description Uploads a file in one multipart request; the part `file` must come last. The server detects the content type from the bytes. Uploads are atomic and durable: a rejected or interrupted upload leaves nothing behind. Returns 413 with the constraint `quota` if the file would exceed the storage quota of the user or project.
+         * @description Uploads a file in one multipart request, with its fields in any order. The server detects the content type from the bytes. Uploads are atomic and durable: a rejected or interrupted upload leaves nothing behind. Returns 413 with the constraint `quota` if the file would exceed the storage quota of the user or project. Fields before the file are checked before the file is received.
          */
         post: operations["uploadFile"];
         delete?: never;
@@ -5872,7 +5872,7 @@ export interface components {
         FileUpload: {
             /**
              * Format: binary
-             * @description The content. Must be the last part. Its filename is the name of the file, unless `name` is set.
+             * @description The content, as a part with a filename. The filename is the name of the file, unless `name` is set.
              */
             file: string;
             /** @description The name of the file. Defaults to the filename of the part `file`. */
@@ -6822,7 +6822,7 @@ export interface components {
         DocumentUpload: {
             /**
              * Format: binary
-             * @description The content of the document. Must be the last part.
+             * @description The content of the document, as a part with a filename.
              */
             file: string;
             /** @description The name of the document and of the stored file. Defaults to the filename of the part `file`. */

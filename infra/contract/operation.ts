@@ -30,10 +30,21 @@ export interface Bytes {
 export interface FilePart {
   /** The media type that the client declared. */
   declaredType: string | null
-  /** Ends after the whole form was received and is well-formed; fails otherwise. */
+  /** Ends after the whole form was received and is valid; fails otherwise. */
   content: Readable
+  /** The name of the file in a form, known when the content was read to its end. */
+  name?: string
   /** SHA-256 in hex. The reader of the content sets it; the check of a repeated Idempotency-Key uses it. */
   sha256?: string
+}
+
+/** A form with a file. The fields may come before and after the file. */
+export interface FormWithFile<Fields> {
+  file: FilePart
+  /** The fields that are known already. Before the file is read, those that came before it. */
+  received: Partial<Fields>
+  /** All fields. Throws unless the file was read to its end. */
+  fields(): Fields
 }
 
 /** `digest`: SHA-256 of the method, the path and the Idempotency-Key. `bodyHash`: SHA-256 of the body. */

@@ -24,21 +24,28 @@ export interface CreateFileRequest {
   headers: { 'idempotency-key'?: string }
 }
 
-/** The content of a new file and the fields that a client sets. */
-export interface FileUpload extends Omit<
+/** The fields of a new file that a client sets. */
+export interface FileFields extends Omit<
   NewFile,
   'ownerId' | 'contentType' | 'declaredContentType' | 'bytes' | 'sha256'
 > {
-  file: FilePart
   /** The expected SHA-256 in hex. Default: not checked. */
   sha256?: string
+}
+
+export interface FileUpload {
+  file: FilePart
   maxBytes: number
+  /** The project of the file. undefined if it is only known after the file was read. */
+  projectId: string | null | undefined
+  /** Called after the file was read. */
+  fields(): FileFields
 }
 
 /**
  * Creates a file in a project or in the caller's own workspace. `respond` runs in the transaction that
  * inserts the row. Throws 413 as soon as the content exceeds the quota or `maxBytes`, 400 when its SHA-256
- * differs, and the errors of `openWorkspace`.
+ * differs, and the errors of `openWorkspace`. Nothing remains of a file that was not created.
  */
 export async function createFile<T>(
   services: CreateFileServices,
@@ -46,11 +53,12 @@ export async function createFile<T>(
   upload: FileUpload,
   respond: (tx: Db, file: File) => Promise<T>,
 ): Promise<T> {
-  const { file, sha256, maxBytes: _maxBytes, ...fields } = upload
   const received = await receiveWithinQuota(services, request, upload)
   try {
+    const { sha256, ...fields } = upload.fields()
     if (sha256 !== undefined && sha256 !== received.sha256)
       throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
+    if (upload.projectId === undefined) await openWorkspace(services.db, request, fields.projectId)
     const id = newFileId()
     return await services.storage.storeBlob(id, received, () =>
       services.db.transaction(async (tx) => {
@@ -60,7 +68,7 @@ export async function createFile<T>(
           ...fields,
           ownerId: request.principal.userId,
           contentType: received.contentType,
-          declaredContentType: file.declaredType,
+          declaredContentType: upload.file.declaredType,
           bytes: received.bytes,
           sha256: received.sha256,
         })
@@ -73,23 +81,36 @@ export async function createFile<T>(
 }
 
 async function receiveWithinQuota(
-  { db, config, storage }: CreateFileServices,
+  services: CreateFileServices,
   request: CreateFileRequest,
-  { file, name, projectId, maxBytes }: FileUpload,
+  { file, projectId, maxBytes }: FileUpload,
 ): Promise<TempFile> {
-  const workspaceId = await openWorkspace(db, request, projectId)
-  const quota = quotaFor(config, projectId)
-  // A request repeated with its Idempotency-Key must get its response even when the quota is full.
-  const left =
-    request.headers['idempotency-key'] === undefined
-      ? quota - (await usageOf(db, workspaceId)).bytes
-      : Infinity
+  const { left, quota } = await quotaLeft(services, request, projectId)
   const limit = Math.min(left, maxBytes)
-  return await storage.tempFiles.receive(file, {
+  return await services.storage.tempFiles.receive(file, {
     maxBytes: Math.max(0, limit),
-    name,
     tooLarge: () => (left < maxBytes ? quotaExceeded(quota) : payloadTooLarge(limit)),
   })
+}
+
+/**
+ * Authorizes the operation in the workspace and computes what the file may occupy there. Of an unknown
+ * project, the file may occupy the whole quota; the exact check follows when the file is inserted.
+ */
+async function quotaLeft(
+  { db, config }: CreateFileServices,
+  request: CreateFileRequest,
+  projectId: string | null | undefined,
+): Promise<{ left: number; quota: number }> {
+  const workspaceId =
+    projectId === undefined ? request.principal.userId : await openWorkspace(db, request, projectId)
+  const quota = quotaFor(config, projectId ?? null)
+  // A request repeated with its Idempotency-Key must get its response even when the quota is full.
+  if (request.headers['idempotency-key'] !== undefined) return { left: Infinity, quota }
+  const left = quota - (await usageOf(db, workspaceId)).bytes
+  const { storageQuotaProject } = config
+  if (projectId !== undefined || left > storageQuotaProject) return { left, quota }
+  return { left: storageQuotaProject, quota: storageQuotaProject }
 }
 
 /**

@@ -593,7 +593,10 @@ t.test('malformed forms and requests are rejected', async (t) => {
     ['1,200 tags', [400], form(...Array.from({ length: 1200 }, (_, i) => field('tags', `t${i}`)), file)],
     ['60 nameless parts', [400, 201], form(...Array.from({ length: 59 }, () => ({ head: 'X: y' })), file)],
     ['two files', [400], form(file, file)],
-    ['a field after the file', [400], form(file, field('path'))],
+    ['a field after the file', [201], form(file, field('path'))],
+    ['an unknown field after the file', [400], form(file, field('nothing'))],
+    ['a field __proto__ after the file', [400], form(file, field('__proto__'))],
+    ['a field after two files', [400], form(file, file, field('path'))],
     [
       'a file in another field',
       [400],

@@ -162,40 +162,37 @@ t.test('fields precede the file in any order, and an error names the invalid fie
   await assertNothingLeft(t, server)
 })
 
-t.test(
-  'a file without a name is rejected before it is read, and a failed insert leaves no blob',
-  async (t) => {
-    const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '100000' } })
-    const { client } = await server.person()
-    const nameless = (fields: Array<{ head: string; body: string }> = []) =>
-      client.call('POST', '/storage/upload', {
-        raw: multipart(
-          [
-            ...fields,
-            {
-              head: ['Content-Disposition: form-data; name="file"', 'Content-Type: application/octet-stream'],
-              body: Buffer.alloc(90_000),
-            },
-          ],
-          'B',
-        ),
-        headers: { 'content-type': 'multipart/form-data; boundary=B' },
-      })
-    for (let i = 0; i < 3; i++) {
-      const { status, body } = await nameless()
-      t.equal(status, 400)
-      t.match(body.error.details, { field: 'name', constraint: 'required' })
-    }
-    t.equal(
-      (await nameless([{ head: 'Content-Disposition: form-data; name="name"', body: 'a.bin' }])).status,
-      201,
-    )
-    await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'rejected') NOT VALID")
-    for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'rejected' } })).status, 500)
-    t.equal(await fileCount(server), 1)
-    await assertNothingLeft(t, server)
-  },
-)
+t.test('a file without a name is rejected, and a failed insert leaves no blob', async (t) => {
+  const server = await startServer(t, { env: { STORAGE_QUOTA_USER: '100000' } })
+  const { client } = await server.person()
+  const nameless = (fields: Array<{ head: string; body: string }> = []) =>
+    client.call('POST', '/storage/upload', {
+      raw: multipart(
+        [
+          ...fields,
+          {
+            head: ['Content-Disposition: form-data; name="file"', 'Content-Type: application/octet-stream'],
+            body: Buffer.alloc(90_000),
+          },
+        ],
+        'B',
+      ),
+      headers: { 'content-type': 'multipart/form-data; boundary=B' },
+    })
+  for (let i = 0; i < 3; i++) {
+    const { status, body } = await nameless()
+    t.equal(status, 400)
+    t.match(body.error.details, { field: 'name', constraint: 'required' })
+  }
+  t.equal(
+    (await nameless([{ head: 'Content-Disposition: form-data; name="name"', body: 'a.bin' }])).status,
+    201,
+  )
+  await server.services.database.pool.query("ALTER TABLE files ADD CHECK (path <> 'rejected') NOT VALID")
+  for (let i = 0; i < 3; i++) t.equal((await upload(client, { fields: { path: 'rejected' } })).status, 500)
+  t.equal(await fileCount(server), 1)
+  await assertNothingLeft(t, server)
+})
 
 t.test('the SHA-256 is verified, as a field and as a header', async (t) => {
   const { client } = await server.person()

@@ -11,6 +11,8 @@ import type { Client, Reply } from './client.ts'
 import type { TestServer } from './server.ts'
 import { waitUntil } from './wait.ts'
 
+type Fields = Record<string, string> | Array<[name: string, value: string]>
+
 export interface Upload {
   bytes?: Uint8Array | string
   /** The part's filename. Default `file.bin`. */
@@ -18,7 +20,9 @@ export interface Upload {
   /** The part's Content-Type; null for none. */
   type?: string | null
   /** Fields before the file, in this order. */
-  fields?: Record<string, string> | Array<[name: string, value: string]>
+  fields?: Fields
+  /** Fields after the file. */
+  fieldsAfter?: Fields
   headers?: Record<string, string>
 }
 
@@ -50,12 +54,16 @@ export function uploadForm(
     name = 'file.bin',
     type = 'application/octet-stream',
     fields = {},
+    fieldsAfter = {},
   }: Omit<Upload, 'headers'>,
   boundary = newBoundary(),
 ) {
-  const parts: FormPart[] = (Array.isArray(fields) ? fields : Object.entries(fields)).map(
-    ([field, value]) => ({ head: `Content-Disposition: form-data; name="${field}"`, body: value }),
-  )
+  const partsOf = (given: Fields): FormPart[] =>
+    (Array.isArray(given) ? given : Object.entries(given)).map(([field, value]) => ({
+      head: `Content-Disposition: form-data; name="${field}"`,
+      body: value,
+    }))
+  const parts = partsOf(fields)
   parts.push({
     head: [
       `Content-Disposition: form-data; name="file"; filename="${name}"`,
@@ -63,6 +71,7 @@ export function uploadForm(
     ],
     body: bytes,
   })
+  parts.push(...partsOf(fieldsAfter))
   return {
     headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
     body: multipart(parts, boundary),

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { forbidden, invalidField, payloadTooLarge, RolledBack } from '../../../infra/errors.ts'
-import type { FilePart } from '../../../infra/contract/operation.ts'
+import type { FormWithFile } from '../../../infra/contract/operation.ts'
 import { openFile, type File } from '../../storage/files.ts'
 import { createFile, type CreateFileRequest, type CreateFileServices } from '../../storage/create-file.ts'
 import { addDocument, type AddedDocument, type Document, type DocumentServices } from './documents.ts'
@@ -92,12 +92,8 @@ async function openSourceFile(
   return file
 }
 
-export interface UploadedDocument {
-  file: FilePart
-  /** The edge sets the name from the form's file name if the field is missing. */
-  name?: string
-  metadata?: Record<string, string>
-}
+/** The HTTP layer sets the name from the form's file name if the field is missing. */
+export type DocumentForm = FormWithFile<Omit<components['schemas']['DocumentUpload'], 'file'>>
 
 /** Rolls back the new file, because a document with the same bytes exists. */
 class DocumentExists extends RolledBack {
@@ -117,7 +113,7 @@ class DocumentExists extends RolledBack {
 export async function createUploadedDocument<Reply>(
   request: KnowledgeBaseRequest & CreateFileRequest,
   services: CreateDocumentServices,
-  { file, name, metadata }: UploadedDocument,
+  form: DocumentForm,
   toReply: (added: AddedDocument) => Reply,
 ): Promise<Reply> {
   if (!request.principal.scopes.has('storage:write'))
@@ -128,12 +124,25 @@ export async function createUploadedDocument<Reply>(
   const addCreated = async (tx: Db, created: File): Promise<Reply> => {
     const { id } = await openKnowledgeBase(tx, request, { lock: 'reference' })
     const { id: fileId, content_type: contentType, sha256 } = created
-    const added = await addDocument(tx, services, id, { name: name!, contentType, sha256, fileId, metadata })
+    const { metadata } = form.fields()
+    const added = await addDocument(tx, services, id, {
+      name: created.name,
+      contentType,
+      sha256,
+      fileId,
+      metadata,
+    })
     if (!added.created) throw new DocumentExists(added.document)
     return toReply(added)
   }
+  const upload = {
+    file: form.file,
+    maxBytes,
+    projectId,
+    fields: () => ({ name: form.fields().name!, projectId }),
+  }
   try {
-    return await createFile(services, request, { file, name: name!, projectId, maxBytes }, addCreated)
+    return await createFile(services, request, upload, addCreated)
   } catch (error) {
     if (!(error instanceof DocumentExists)) throw error
     return await db.transaction(async () => toReply({ document: error.document, created: false }))

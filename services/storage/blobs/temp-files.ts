@@ -20,8 +20,6 @@ export interface TempFile extends LocalFile {
 
 export interface ReceiveOptions {
   maxBytes: number
-  /** The file name. It only distinguishes types of text that look alike, such as CSV and Markdown. */
-  name?: string
   /** Creates the error for a file that is larger than `maxBytes`. Default: 413 PAYLOAD_TOO_LARGE. */
   tooLarge?: (limit: number) => Error
 }
@@ -40,7 +38,7 @@ export function createTempFiles(directory: string): TempFiles {
   const root = join(directory, 'incoming')
 
   return {
-    async receive(file, { maxBytes, name, tooLarge = payloadTooLarge }) {
+    async receive(file, { maxBytes, tooLarge = payloadTooLarge }) {
       await createDirectory(root).catch((error) => {
         throw asUnavailable(error)
       })
@@ -78,7 +76,7 @@ export function createTempFiles(directory: string): TempFiles {
       const contentType = await contentTypeOf(Buffer.concat(sample), {
         isComplete: sampled === bytes,
         declared: file.declaredType,
-        name,
+        name: file.name,
       })
       return { path, bytes, sha256, contentType, discard }
     },
