@@ -245,7 +245,9 @@ t.test('an Idempotency-Key does not depend on the order of the parts', async (t)
     t.equal(again.text, first.text)
     t.equal(again.headers.get('idempotent-replayed'), 'true')
   }
-  const tags = (...names: string[]): Upload => ({ fieldsAfter: names.map((name) => ['tags', name]) })
+  const tags = (...names: string[]): Upload => ({
+    fieldsAfter: names.map((name): [string, string] => ['tags', name]),
+  })
   const listed = { headers: { 'idempotency-key': 'tags' } }
   t.equal((await upload(client, { ...listed, ...tags('a', 'b') })).status, 201)
   t.equal((await upload(client, { ...listed, ...tags('b', 'a') })).status, 422, 'a list in another order')
