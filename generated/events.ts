@@ -24,9 +24,9 @@ export interface EventObjects {
   'invitation.revoked': components['schemas']['Invitation']
   'avatar.updated': components['schemas']['Avatar']
   'avatar.deleted': components['schemas']['Avatar']
-  'file.created': components['schemas']['File']
-  'file.updated': components['schemas']['File']
-  'file.deleted': components['schemas']['File']
+  'file.created': components['schemas']['StoredFile']
+  'file.updated': components['schemas']['StoredFile']
+  'file.deleted': components['schemas']['StoredFile']
   'upload.created': components['schemas']['Upload']
   'upload.deleted': components['schemas']['Upload']
   'file_link.created': components['schemas']['FileLink']
@@ -41,11 +41,11 @@ export interface EventObjects {
   'knowledge_base.created': components['schemas']['KnowledgeBase']
   'knowledge_base.updated': components['schemas']['KnowledgeBase']
   'knowledge_base.deleted': components['schemas']['KnowledgeBase']
-  'document.created': components['schemas']['Document']
-  'document.updated': components['schemas']['Document']
-  'document.ready': components['schemas']['Document']
-  'document.failed': components['schemas']['Document']
-  'document.deleted': components['schemas']['Document']
+  'document.created': components['schemas']['KnowledgeDocument']
+  'document.updated': components['schemas']['KnowledgeDocument']
+  'document.ready': components['schemas']['KnowledgeDocument']
+  'document.failed': components['schemas']['KnowledgeDocument']
+  'document.deleted': components['schemas']['KnowledgeDocument']
   'product.created': components['schemas']['Product']
   'product.updated': components['schemas']['Product']
   'price.created': components['schemas']['Price']
@@ -109,9 +109,9 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'invitation.revoked': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationRevokedEvent' },
   'avatar.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
   'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
-  'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileCreatedEvent' },
-  'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileUpdatedEvent' },
-  'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyFile', payload: 'payloadFileDeletedEvent' },
+  'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileCreatedEvent' },
+  'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileUpdatedEvent' },
+  'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileDeletedEvent' },
   'upload.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadCreatedEvent' },
   'upload.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadDeletedEvent' },
   'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },
@@ -126,11 +126,11 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'knowledge_base.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseCreatedEvent' },
   'knowledge_base.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseUpdatedEvent' },
   'knowledge_base.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseDeletedEvent' },
-  'document.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentCreatedEvent' },
-  'document.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentUpdatedEvent' },
-  'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentReadyEvent' },
-  'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentFailedEvent' },
-  'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyDocument', payload: 'payloadDocumentDeletedEvent' },
+  'document.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentCreatedEvent' },
+  'document.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentUpdatedEvent' },
+  'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentReadyEvent' },
+  'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentFailedEvent' },
+  'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentDeletedEvent' },
   'product.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductCreatedEvent' },
   'product.updated': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
   'price.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },

@@ -210,16 +210,16 @@ export type BinaryOperationId =
 
 /** The data of each event, for the operations that return an event stream. */
 export interface StreamEvents {
-  streamChat: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }
-  streamMessage: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }
-  streamEvents: { 'message': components['schemas']['Event'], 'end': components['schemas']['StreamEnd'] }
+  streamChat: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
+  streamMessage: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
+  streamEvents: { 'message': components['schemas']['PlatformEvent'], 'end': components['schemas']['StreamEnd'] }
 }
 
-/** A row of the table below. `errors` are the statuses whose body is the component Error. */
+/** A row of the table below. `errors` are the statuses whose body is the component ErrorResponse. */
 type Row = OperationInfo & { errors: number[] }
 
 function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, OperationInfo> {
-  const reply = { contentType: 'application/json', serializer: 'replyError' }
+  const reply = { contentType: 'application/json', serializer: 'replyErrorResponse' }
   for (const { replies, errors } of Object.values<Row>(rows))
     for (const status of errors) replies[status] = reply
   return rows
@@ -1042,7 +1042,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyFileList"}
+      200: {"contentType":"application/json","serializer":"replyStoredFileList"}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -1064,7 +1064,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":["tags"]},"streamed":true},
     errors: [400,401,403,404,406,408,409,413,415,422,429,500,503],
     replies: {
-      201: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]}
+      201: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
     },
     produces: ["application/json"],
     idempotent: true,
@@ -1198,7 +1198,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]},
+      200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]},
       304: {"contentType":null}
     },
     produces: ["application/json"],
@@ -1221,7 +1221,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyFile","volatile":["download_count"]}
+      200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -1496,7 +1496,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,409,413,415,422,429,500,503],
     replies: {
-      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyError"}}
+      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyErrorResponse"}}
     },
     produces: ["text/event-stream"],
     idempotent: true,
@@ -1743,7 +1743,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,409,429,500,503],
     replies: {
-      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyError"}}
+      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyErrorResponse"}}
     },
     produces: ["text/event-stream"],
     idempotent: false,
@@ -1898,7 +1898,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyDocumentList"}
+      200: {"contentType":"application/json","serializer":"replyKnowledgeDocumentList"}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -1920,8 +1920,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json","multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":[]},"streamed":true},
     errors: [400,401,403,404,406,408,409,413,415,422,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyDocument"},
-      201: {"contentType":"application/json","serializer":"replyDocument"}
+      200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"},
+      201: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}
     },
     produces: ["application/json"],
     idempotent: true,
@@ -1943,7 +1943,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyDocument"},
+      200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"},
       304: {"contentType":null}
     },
     produces: ["application/json"],
@@ -1966,7 +1966,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyDocument"}
+      200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -2033,7 +2033,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,409,413,415,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyDocument"}
+      200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}
     },
     produces: ["application/json"],
     idempotent: true,
@@ -2614,7 +2614,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"],"raw":true},
     errors: [400,404,406,413,415,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyHeard"}
+      200: {"contentType":"application/json","serializer":"replyGatewayReceipt"}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -2729,11 +2729,11 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "events",
     scopes: [],
     rateLimit: "default",
-    validators: {"query":"queryAfterLimitTypeOfProject-2"},
+    validators: {"query":"queryAfterLimitTypeEventsOfProject"},
     body: null,
     errors: [400,401,403,404,406,410,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyEventList"}
+      200: {"contentType":"application/json","serializer":"replyPlatformEventList"}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -2755,7 +2755,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,410,429,500,503],
     replies: {
-      200: {"contentType":"text/event-stream","events":{"message":"replyEvent","end":"replyStreamEnd"}}
+      200: {"contentType":"text/event-stream","events":{"message":"replyPlatformEvent","end":"replyStreamEnd"}}
     },
     produces: ["text/event-stream"],
     idempotent: false,
@@ -2777,7 +2777,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyEvent"},
+      200: {"contentType":"application/json","serializer":"replyPlatformEvent"},
       304: {"contentType":null}
     },
     produces: ["application/json"],

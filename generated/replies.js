@@ -679,8 +679,8 @@ return errors === 0;
 }
 validate_spec_Profile.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.replyError = validate_spec_Error;
-const schema_spec_Error = {"type":"object","additionalProperties":false,"required":["error"],"properties":{"error":{"type":"object","additionalProperties":false,"required":["code","message","details"],"properties":{"code":{"type":"string","enum":["INVALID_REQUEST","UNAUTHORIZED","PAYMENT_REQUIRED","FORBIDDEN","NOT_FOUND","METHOD_NOT_ALLOWED","NOT_ACCEPTABLE","REQUEST_TIMEOUT","CONFLICT","INVALID_STATE","GONE","PRECONDITION_FAILED","PAYLOAD_TOO_LARGE","UNSUPPORTED_MEDIA_TYPE","RANGE_NOT_SATISFIABLE","IDEMPOTENCY_MISMATCH","RATE_LIMITED","SERVER_ERROR","UNAVAILABLE"]},"message":{"type":"string"},"details":{"type":"object","additionalProperties":false,"required":["request_id"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"reason":{"type":"string","enum":["missing","malformed","unknown","expired","revoked","disabled"]},"request_id":{"type":"string"},"errors":{"type":"array","items":{"$ref":"spec:Problem"}}}}}}},"$id":"spec:Error"};
+exports.replyErrorResponse = validate_spec_ErrorResponse;
+const schema_spec_ErrorResponse = {"type":"object","additionalProperties":false,"required":["error"],"properties":{"error":{"type":"object","additionalProperties":false,"required":["code","message","details"],"properties":{"code":{"type":"string","enum":["INVALID_REQUEST","UNAUTHORIZED","PAYMENT_REQUIRED","FORBIDDEN","NOT_FOUND","METHOD_NOT_ALLOWED","NOT_ACCEPTABLE","REQUEST_TIMEOUT","CONFLICT","INVALID_STATE","GONE","PRECONDITION_FAILED","PAYLOAD_TOO_LARGE","UNSUPPORTED_MEDIA_TYPE","RANGE_NOT_SATISFIABLE","IDEMPOTENCY_MISMATCH","RATE_LIMITED","SERVER_ERROR","UNAVAILABLE"]},"message":{"type":"string"},"details":{"type":"object","additionalProperties":false,"required":["request_id"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"reason":{"type":"string","enum":["missing","malformed","unknown","expired","revoked","disabled"]},"request_id":{"type":"string"},"errors":{"type":"array","items":{"$ref":"spec:Problem"}}}}}}},"$id":"spec:ErrorResponse"};
 const schema_spec_Problem = {"type":"object","additionalProperties":false,"required":["field","constraint","message","location"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"message":{"type":"string"},"location":{"type":"string","enum":["body","query","header"]}},"$id":"spec:Problem"};
 
 function validate_spec_Problem(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -823,11 +823,11 @@ return errors === 0;
 validate_spec_Problem.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_spec_Error(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Error" */;
+function validate_spec_ErrorResponse(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ErrorResponse" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Error.evaluated;
+const evaluated0 = validate_spec_ErrorResponse.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -915,7 +915,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!(((((((((((((((((((data1 === "INVALID_REQUEST") || (data1 === "UNAUTHORIZED")) || (data1 === "PAYMENT_REQUIRED")) || (data1 === "FORBIDDEN")) || (data1 === "NOT_FOUND")) || (data1 === "METHOD_NOT_ALLOWED")) || (data1 === "NOT_ACCEPTABLE")) || (data1 === "REQUEST_TIMEOUT")) || (data1 === "CONFLICT")) || (data1 === "INVALID_STATE")) || (data1 === "GONE")) || (data1 === "PRECONDITION_FAILED")) || (data1 === "PAYLOAD_TOO_LARGE")) || (data1 === "UNSUPPORTED_MEDIA_TYPE")) || (data1 === "RANGE_NOT_SATISFIABLE")) || (data1 === "IDEMPOTENCY_MISMATCH")) || (data1 === "RATE_LIMITED")) || (data1 === "SERVER_ERROR")) || (data1 === "UNAVAILABLE"))){
-const err7 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_spec_Error.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
+const err7 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_spec_ErrorResponse.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -999,7 +999,7 @@ vErrors.push(err13);
 errors++;
 }
 if(!((((((data6 === "missing") || (data6 === "malformed")) || (data6 === "unknown")) || (data6 === "expired")) || (data6 === "revoked")) || (data6 === "disabled"))){
-const err14 = {instancePath:instancePath+"/error/details/reason",schemaPath:"#/properties/error/properties/details/properties/reason/enum",keyword:"enum",params:{allowedValues: schema_spec_Error.properties.error.properties.details.properties.reason.enum},message:"must be equal to one of the allowed values"};
+const err14 = {instancePath:instancePath+"/error/details/reason",schemaPath:"#/properties/error/properties/details/properties/reason/enum",keyword:"enum",params:{allowedValues: schema_spec_ErrorResponse.properties.error.properties.details.properties.reason.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1078,10 +1078,10 @@ vErrors.push(err19);
 }
 errors++;
 }
-validate_spec_Error.errors = vErrors;
+validate_spec_ErrorResponse.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Error.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_ErrorResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replySettings = validate_spec_Settings;
 const schema_spec_Settings = {"type":"object","additionalProperties":false,"required":["theme","language","timezone","notifications","privacy","ai","default_project_id","updated_at"],"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Settings"};
@@ -1992,7 +1992,7 @@ validate_spec_Avatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItem
 
 exports.replyInvitationList = validate_spec_InvitationList;
 const schema_spec_InvitationList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:InvitationList"};
-const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","invited_by","created_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
+const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","invited_by","created_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
 const schema_spec_InvitationId = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
 const pattern_98ad7fc7 = new RegExp("^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -2074,13 +2074,13 @@ return errors === 0;
 }
 validate_spec_ProjectId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Role = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
+const schema_spec_MemberRole = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:MemberRole"};
 
-function validate_spec_Role(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Role" */;
+function validate_spec_MemberRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MemberRole" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Role.evaluated;
+const evaluated0 = validate_spec_MemberRole.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2098,7 +2098,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((((data === "owner") || (data === "admin")) || (data === "editor")) || (data === "viewer"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberRole.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2107,10 +2107,10 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate_spec_Role.errors = vErrors;
+validate_spec_MemberRole.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Role.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_MemberRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_InvitationStatus = {"type":"string","enum":["pending","accepted","revoked","expired"],"$id":"spec:InvitationStatus"};
 
@@ -2274,8 +2274,8 @@ errors = vErrors.length;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -4229,7 +4229,7 @@ exports.replyUser = validate_spec_User;
 
 exports.replyProjectList = validate_spec_ProjectList;
 const schema_spec_ProjectList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Project"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ProjectList"};
-const schema_spec_Project = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:Role"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Project"};
+const schema_spec_Project = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Project"};
 const schema_spec_ProjectName = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
 
 function validate_spec_ProjectName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4684,8 +4684,8 @@ errors++;
 }
 }
 if(data.your_role !== undefined){
-if(!(validate_spec_Role(data.your_role, {instancePath:instancePath+"/your_role",parentData:data,parentDataProperty:"your_role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.your_role, {instancePath:instancePath+"/your_role",parentData:data,parentDataProperty:"your_role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -4891,7 +4891,7 @@ exports.replyProject = validate_spec_Project;
 
 exports.replyMemberList = validate_spec_MemberList;
 const schema_spec_MemberList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Member"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:MemberList"};
-const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","added_by","created_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:Role"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
+const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","added_by","created_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
 const schema_spec_MemberId = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
 const pattern_8a5310f5 = new RegExp("^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -5156,8 +5156,8 @@ errors = vErrors.length;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -5301,9 +5301,9 @@ exports.replyMember = validate_spec_Member;
 
 exports.replyInvitation = validate_spec_Invitation;
 
-exports.replyFileList = validate_spec_FileList;
-const schema_spec_FileList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:File"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:FileList"};
-const schema_spec_File = {"type":"object","additionalProperties":false,"required":["id","project_id","name","path","content_type","declared_content_type","bytes","sha256","etag","visibility","owner_id","metadata","tags","download_count","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:File"};
+exports.replyStoredFileList = validate_spec_StoredFileList;
+const schema_spec_StoredFileList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:StoredFile"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:StoredFileList"};
+const schema_spec_StoredFile = {"type":"object","additionalProperties":false,"required":["id","project_id","name","path","content_type","declared_content_type","bytes","sha256","etag","visibility","owner_id","metadata","tags","download_count","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:StoredFile"};
 const schema_spec_FileId = {"type":"string","pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:FileId"};
 const pattern_8d410c97 = new RegExp("^file_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -5593,11 +5593,11 @@ validate_spec_FileTags.evaluated = {"items":true,"dynamicProps":false,"dynamicIt
 
 const pattern_46aca5fc = new RegExp("^\"[^\"]+\"$", "u");
 
-function validate_spec_File(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:File" */;
+function validate_spec_StoredFile(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:StoredFile" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_File.evaluated;
+const evaluated0 = validate_spec_StoredFile.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5776,7 +5776,7 @@ vErrors.push(err16);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_File.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_StoredFile.properties, key0))){
 const err17 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err17];
@@ -5796,7 +5796,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err18 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_File.properties.project_id.type},message:"must be string,null"};
+const err18 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_StoredFile.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5845,7 +5845,7 @@ errors++;
 if(data.declared_content_type !== undefined){
 let data5 = data.declared_content_type;
 if((typeof data5 !== "string") && (data5 !== null)){
-const err21 = {instancePath:instancePath+"/declared_content_type",schemaPath:"#/properties/declared_content_type/type",keyword:"type",params:{type: schema_spec_File.properties.declared_content_type.type},message:"must be string,null"};
+const err21 = {instancePath:instancePath+"/declared_content_type",schemaPath:"#/properties/declared_content_type/type",keyword:"type",params:{type: schema_spec_StoredFile.properties.declared_content_type.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5975,7 +5975,7 @@ errors++;
 if(data.expires_at !== undefined){
 let data14 = data.expires_at;
 if((typeof data14 !== "string") && (data14 !== null)){
-const err29 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_File.properties.expires_at.type},message:"must be string,null"};
+const err29 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_StoredFile.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6020,17 +6020,17 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate_spec_File.errors = vErrors;
+validate_spec_StoredFile.errors = vErrors;
 return errors === 0;
 }
-validate_spec_File.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_StoredFile.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_spec_FileList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:FileList" */;
+function validate_spec_StoredFileList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:StoredFileList" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_FileList.evaluated;
+const evaluated0 = validate_spec_StoredFileList.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6075,8 +6075,8 @@ let data0 = data.data;
 if(Array.isArray(data0)){
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_File(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_File.errors);
+if(!(validate_spec_StoredFile(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFile.errors);
 errors = vErrors.length;
 }
 }
@@ -6109,12 +6109,12 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate_spec_FileList.errors = vErrors;
+validate_spec_StoredFileList.errors = vErrors;
 return errors === 0;
 }
-validate_spec_FileList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_StoredFileList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.replyFile = validate_spec_File;
+exports.replyStoredFile = validate_spec_StoredFile;
 
 exports.replyUpload = validate_spec_Upload;
 const schema_spec_Upload = {"type":"object","additionalProperties":false,"required":["id","project_id","file_id","name","length","offset","expires_at","created_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Upload"};
@@ -7889,7 +7889,7 @@ return errors === 0;
 validate_spec_AiUsage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyChatResponse = validate_spec_ChatResponse;
-const schema_spec_ChatResponse = {"type":"object","additionalProperties":false,"required":["id","session_id","model","message","status","finish_reason","usage","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"model":{"$ref":"spec:ModelId"},"message":{"type":"object","additionalProperties":false,"required":["id","role","content","citations"],"properties":{"id":{"$ref":"spec:MessageId"},"role":{"$ref":"spec:Role-2"},"content":{"type":"string"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}}}},"status":{"$ref":"spec:MessageStatus"},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:ChatResponse"};
+const schema_spec_ChatResponse = {"type":"object","additionalProperties":false,"required":["id","session_id","model","message","status","finish_reason","usage","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"model":{"$ref":"spec:ModelId"},"message":{"type":"object","additionalProperties":false,"required":["id","role","content","citations"],"properties":{"id":{"$ref":"spec:MessageId"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}}}},"status":{"$ref":"spec:MessageStatus"},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:ChatResponse"};
 const schema_spec_MessageId = {"type":"string","pattern":"^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MessageId"};
 const pattern_dedaa515 = new RegExp("^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -7992,13 +7992,13 @@ return errors === 0;
 }
 validate_spec_ModelId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Role_2 = {"type":"string","enum":["system","user","assistant"],"$id":"spec:Role-2"};
+const schema_spec_MessageRole = {"type":"string","enum":["system","user","assistant"],"$id":"spec:MessageRole"};
 
-function validate_spec_Role_2(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Role-2" */;
+function validate_spec_MessageRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MessageRole" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Role_2.evaluated;
+const evaluated0 = validate_spec_MessageRole.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -8016,7 +8016,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!(((data === "system") || (data === "user")) || (data === "assistant"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role_2.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_MessageRole.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8025,10 +8025,10 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate_spec_Role_2.errors = vErrors;
+validate_spec_MessageRole.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Role_2.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_MessageRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_Citation = {"type":"object","additionalProperties":false,"required":["document_id","file_id","chunk_id","name","page","start_index","end_index","quote","score","stale"],"properties":{"document_id":{"$ref":"spec:DocumentId"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"chunk_id":{"$ref":"spec:ChunkId"},"name":{"type":"string"},"page":{"type":["integer","null"],"minimum":1},"start_index":{"type":"integer","minimum":0},"end_index":{"type":"integer","minimum":0},"quote":{"type":"string"},"score":{"type":"number","minimum":0,"maximum":1},"stale":{"type":"boolean"}},"$id":"spec:Citation"};
 const schema_spec_DocumentId = {"type":"string","pattern":"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:DocumentId"};
@@ -8865,8 +8865,8 @@ errors = vErrors.length;
 }
 }
 if(data3.role !== undefined){
-if(!(validate_spec_Role_2(data3.role, {instancePath:instancePath+"/message/role",parentData:data3,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role_2.errors);
+if(!(validate_spec_MessageRole(data3.role, {instancePath:instancePath+"/message/role",parentData:data3,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageRole.errors);
 errors = vErrors.length;
 }
 }
@@ -8957,7 +8957,7 @@ return errors === 0;
 validate_spec_ChatResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyMessage = validate_spec_Message;
-const schema_spec_Message = {"type":"object","additionalProperties":false,"required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","error","metadata","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:Role-2"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Message"};
+const schema_spec_Message = {"type":"object","additionalProperties":false,"required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","error","metadata","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Message"};
 
 function validate_spec_Message(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Message" */;
@@ -9170,8 +9170,8 @@ errors++;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role_2(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role_2.errors);
+if(!(validate_spec_MessageRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageRole.errors);
 errors = vErrors.length;
 }
 }
@@ -11185,9 +11185,9 @@ return errors === 0;
 }
 validate_spec_PassageList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.replyDocumentList = validate_spec_DocumentList;
-const schema_spec_DocumentList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Document"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:DocumentList"};
-const schema_spec_Document = {"type":"object","additionalProperties":false,"required":["id","knowledge_base_id","project_id","name","source","content_type","status","error","sha256","tokens","chunk_count","metadata","created_at","updated_at","indexed_at"],"properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","additionalProperties":false,"required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}}},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}}},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Document"};
+exports.replyKnowledgeDocumentList = validate_spec_KnowledgeDocumentList;
+const schema_spec_KnowledgeDocumentList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:KnowledgeDocument"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:KnowledgeDocumentList"};
+const schema_spec_KnowledgeDocument = {"type":"object","additionalProperties":false,"required":["id","knowledge_base_id","project_id","name","source","content_type","status","error","sha256","tokens","chunk_count","metadata","created_at","updated_at","indexed_at"],"properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","additionalProperties":false,"required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}}},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}}},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:KnowledgeDocument"};
 const schema_spec_DocumentName = {"type":"string","minLength":1,"maxLength":255,"pattern":"\\S","$id":"spec:DocumentName"};
 
 function validate_spec_DocumentName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -11287,11 +11287,11 @@ return errors === 0;
 validate_spec_DocumentStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_spec_Document(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Document" */;
+function validate_spec_KnowledgeDocument(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:KnowledgeDocument" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Document.evaluated;
+const evaluated0 = validate_spec_KnowledgeDocument.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -11450,7 +11450,7 @@ vErrors.push(err14);
 errors++;
 }
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Document.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_KnowledgeDocument.properties, key0))){
 const err15 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err15];
@@ -11476,7 +11476,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data2 = data.project_id;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Document.properties.project_id.type},message:"must be string,null"};
+const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeDocument.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11552,7 +11552,7 @@ vErrors.push(err21);
 errors++;
 }
 if(!((data5 === "text") || (data5 === "file"))){
-const err22 = {instancePath:instancePath+"/source/type",schemaPath:"#/properties/source/properties/type/enum",keyword:"enum",params:{allowedValues: schema_spec_Document.properties.source.properties.type.enum},message:"must be equal to one of the allowed values"};
+const err22 = {instancePath:instancePath+"/source/type",schemaPath:"#/properties/source/properties/type/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeDocument.properties.source.properties.type.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -11565,7 +11565,7 @@ errors++;
 if(data4.file_id !== undefined){
 let data6 = data4.file_id;
 if((typeof data6 !== "string") && (data6 !== null)){
-const err23 = {instancePath:instancePath+"/source/file_id",schemaPath:"#/properties/source/properties/file_id/type",keyword:"type",params:{type: schema_spec_Document.properties.source.properties.file_id.type},message:"must be string,null"};
+const err23 = {instancePath:instancePath+"/source/file_id",schemaPath:"#/properties/source/properties/file_id/type",keyword:"type",params:{type: schema_spec_KnowledgeDocument.properties.source.properties.file_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -11620,7 +11620,7 @@ errors = vErrors.length;
 if(data.error !== undefined){
 let data9 = data.error;
 if((!(data9 && typeof data9 == "object" && !Array.isArray(data9))) && (data9 !== null)){
-const err27 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_Document.properties.error.type},message:"must be object,null"};
+const err27 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_KnowledgeDocument.properties.error.type},message:"must be object,null"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -11675,7 +11675,7 @@ vErrors.push(err31);
 errors++;
 }
 if(!((((((((data10 === "unsupported") || (data10 === "encrypted")) || (data10 === "damaged")) || (data10 === "empty")) || (data10 === "too_large")) || (data10 === "too_slow")) || (data10 === "too_much_memory")) || (data10 === "unavailable"))){
-const err32 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_spec_Document.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
+const err32 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeDocument.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -11795,7 +11795,7 @@ errors = vErrors.length;
 if(data.indexed_at !== undefined){
 let data18 = data.indexed_at;
 if((typeof data18 !== "string") && (data18 !== null)){
-const err40 = {instancePath:instancePath+"/indexed_at",schemaPath:"#/properties/indexed_at/type",keyword:"type",params:{type: schema_spec_Document.properties.indexed_at.type},message:"must be string,null"};
+const err40 = {instancePath:instancePath+"/indexed_at",schemaPath:"#/properties/indexed_at/type",keyword:"type",params:{type: schema_spec_KnowledgeDocument.properties.indexed_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -11828,17 +11828,17 @@ vErrors.push(err42);
 }
 errors++;
 }
-validate_spec_Document.errors = vErrors;
+validate_spec_KnowledgeDocument.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Document.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_KnowledgeDocument.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_spec_DocumentList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:DocumentList" */;
+function validate_spec_KnowledgeDocumentList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:KnowledgeDocumentList" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_DocumentList.evaluated;
+const evaluated0 = validate_spec_KnowledgeDocumentList.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -11883,8 +11883,8 @@ let data0 = data.data;
 if(Array.isArray(data0)){
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_Document(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Document.errors);
+if(!(validate_spec_KnowledgeDocument(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
 errors = vErrors.length;
 }
 }
@@ -11917,12 +11917,12 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate_spec_DocumentList.errors = vErrors;
+validate_spec_KnowledgeDocumentList.errors = vErrors;
 return errors === 0;
 }
-validate_spec_DocumentList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_KnowledgeDocumentList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.replyDocument = validate_spec_Document;
+exports.replyKnowledgeDocument = validate_spec_KnowledgeDocument;
 
 exports.replyDocumentText = validate_spec_DocumentText;
 const schema_spec_DocumentText = {"type":"object","additionalProperties":false,"required":["document_id","text","pages"],"properties":{"document_id":{"$ref":"spec:DocumentId"},"text":{"type":"string"},"pages":{"type":["array","null"],"items":{"type":"integer","minimum":0}}},"$id":"spec:DocumentText"};
@@ -15363,14 +15363,14 @@ return errors === 0;
 }
 validate_spec_TestClock.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.replyHeard = validate_spec_Heard;
-const schema_spec_Heard = {"type":"object","additionalProperties":false,"required":["received"],"properties":{"received":{"type":"boolean","const":true}},"$id":"spec:Heard"};
+exports.replyGatewayReceipt = validate_spec_GatewayReceipt;
+const schema_spec_GatewayReceipt = {"type":"object","additionalProperties":false,"required":["received"],"properties":{"received":{"type":"boolean","const":true}},"$id":"spec:GatewayReceipt"};
 
-function validate_spec_Heard(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Heard" */;
+function validate_spec_GatewayReceipt(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:GatewayReceipt" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Heard.evaluated;
+const evaluated0 = validate_spec_GatewayReceipt.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -15434,14 +15434,14 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate_spec_Heard.errors = vErrors;
+validate_spec_GatewayReceipt.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Heard.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_GatewayReceipt.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.replyEventList = validate_spec_EventList;
-const schema_spec_EventList = {"type":"object","additionalProperties":false,"required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Event"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}},"$id":"spec:EventList"};
-const schema_spec_Event = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"$ref":"spec:EventType"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}},"$id":"spec:Event"};
+exports.replyPlatformEventList = validate_spec_PlatformEventList;
+const schema_spec_PlatformEventList = {"type":"object","additionalProperties":false,"required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec:PlatformEvent"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}},"$id":"spec:PlatformEventList"};
+const schema_spec_PlatformEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"$ref":"spec:EventType"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}},"$id":"spec:PlatformEvent"};
 const schema_spec_EventId = {"type":"string","pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:EventId"};
 const pattern_40882a13 = new RegExp("^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -15522,11 +15522,11 @@ return errors === 0;
 validate_spec_EventType.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_spec_Event(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Event" */;
+function validate_spec_PlatformEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PlatformEvent" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Event.evaluated;
+const evaluated0 = validate_spec_PlatformEvent.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -15657,7 +15657,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!(data3 === "v1")){
-const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_Event.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_PlatformEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -15670,7 +15670,7 @@ errors++;
 if(data.project_id !== undefined){
 let data4 = data.project_id;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Event.properties.project_id.type},message:"must be string,null"};
+const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_PlatformEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -15683,7 +15683,7 @@ errors++;
 if(data.request_id !== undefined){
 let data5 = data.request_id;
 if((typeof data5 !== "string") && (data5 !== null)){
-const err12 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_Event.properties.request_id.type},message:"must be string,null"};
+const err12 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_PlatformEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15816,17 +15816,17 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate_spec_Event.errors = vErrors;
+validate_spec_PlatformEvent.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Event.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_PlatformEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_spec_EventList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:EventList" */;
+function validate_spec_PlatformEventList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PlatformEventList" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_EventList.evaluated;
+const evaluated0 = validate_spec_PlatformEventList.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -15881,8 +15881,8 @@ let data0 = data.data;
 if(Array.isArray(data0)){
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_Event(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Event.errors);
+if(!(validate_spec_PlatformEvent(data0[i0], {instancePath:instancePath+"/data/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PlatformEvent.errors);
 errors = vErrors.length;
 }
 }
@@ -15946,12 +15946,12 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate_spec_EventList.errors = vErrors;
+validate_spec_PlatformEventList.errors = vErrors;
 return errors === 0;
 }
-validate_spec_EventList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_PlatformEventList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.replyEvent = validate_spec_Event;
+exports.replyPlatformEvent = validate_spec_PlatformEvent;
 
 exports.replyStreamEnd = validate_spec_StreamEnd;
 const schema_spec_StreamEnd = {"type":"object","additionalProperties":false,"required":["reason"],"properties":{"reason":{"type":"string","enum":["shutdown","unauthorized","removed"]}},"$id":"spec:StreamEnd"};
@@ -16799,7 +16799,7 @@ validate_spec_WebhookEndpointWithSecret.evaluated = {"props":true,"dynamicProps"
 exports.replyWebhookEndpoint = validate_spec_WebhookEndpoint;
 
 exports.replyWebhookDelivery = validate_spec_WebhookDelivery;
-const schema_spec_WebhookDelivery = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec:WebhookAttempt"}},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":"string"},"headers":{"type":"object","additionalProperties":{"type":"string"}},"body":{"$ref":"spec:Event"}}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDelivery"};
+const schema_spec_WebhookDelivery = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec:WebhookAttempt"}},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":"string"},"headers":{"type":"object","additionalProperties":{"type":"string"}},"body":{"$ref":"spec:PlatformEvent"}}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDelivery"};
 const schema_spec_WebhookDeliveryId = {"type":"string","pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookDeliveryId"};
 const pattern_50f415b2 = new RegExp("^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -17328,8 +17328,8 @@ errors++;
 }
 }
 if(data8.body !== undefined){
-if(!(validate_spec_Event(data8.body, {instancePath:instancePath+"/request/body",parentData:data8,parentDataProperty:"body",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Event.errors);
+if(!(validate_spec_PlatformEvent(data8.body, {instancePath:instancePath+"/request/body",parentData:data8,parentDataProperty:"body",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PlatformEvent.errors);
 errors = vErrors.length;
 }
 }
@@ -23780,7 +23780,7 @@ validate_spec_ProjectRestoredEvent.evaluated = {"props":true,"dynamicProps":fals
 
 exports.payloadMemberAddedEvent = validate_spec_MemberAddedEvent;
 const schema_spec_MemberAddedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberAddedEvent"};
-const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:Role"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
+const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
 
 function validate_spec_MemberBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberBefore" */;
@@ -23825,8 +23825,8 @@ errors = vErrors.length;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -24747,7 +24747,7 @@ validate_spec_MemberRemovedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadInvitationCreatedEvent = validate_spec_InvitationCreatedEvent;
 const schema_spec_InvitationCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}}}},"$id":"spec:InvitationCreatedEvent"};
-const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
+const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
 
 function validate_spec_InvitationBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationBefore" */;
@@ -24792,8 +24792,8 @@ errors = vErrors.length;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -26177,14 +26177,14 @@ return errors === 0;
 validate_spec_AvatarDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileCreatedEvent = validate_spec_FileCreatedEvent;
-const schema_spec_FileCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:File"},"previous_attributes":{"$ref":"spec:FileBefore"}}}},"$id":"spec:FileCreatedEvent"};
-const schema_spec_FileBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileBefore"};
+const schema_spec_FileCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}}}},"$id":"spec:FileCreatedEvent"};
+const schema_spec_StoredFileBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:StoredFileBefore"};
 
-function validate_spec_FileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:FileBefore" */;
+function validate_spec_StoredFileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:StoredFileBefore" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_FileBefore.evaluated;
+const evaluated0 = validate_spec_StoredFileBefore.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -26193,7 +26193,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileBefore.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_StoredFileBefore.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -26213,7 +26213,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err1 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileBefore.properties.project_id.type},message:"must be string,null"};
+const err1 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_StoredFileBefore.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -26262,7 +26262,7 @@ errors++;
 if(data.declared_content_type !== undefined){
 let data5 = data.declared_content_type;
 if((typeof data5 !== "string") && (data5 !== null)){
-const err4 = {instancePath:instancePath+"/declared_content_type",schemaPath:"#/properties/declared_content_type/type",keyword:"type",params:{type: schema_spec_FileBefore.properties.declared_content_type.type},message:"must be string,null"};
+const err4 = {instancePath:instancePath+"/declared_content_type",schemaPath:"#/properties/declared_content_type/type",keyword:"type",params:{type: schema_spec_StoredFileBefore.properties.declared_content_type.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -26392,7 +26392,7 @@ errors++;
 if(data.expires_at !== undefined){
 let data14 = data.expires_at;
 if((typeof data14 !== "string") && (data14 !== null)){
-const err12 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_FileBefore.properties.expires_at.type},message:"must be string,null"};
+const err12 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_StoredFileBefore.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -26437,10 +26437,10 @@ vErrors.push(err14);
 }
 errors++;
 }
-validate_spec_FileBefore.errors = vErrors;
+validate_spec_StoredFileBefore.errors = vErrors;
 return errors === 0;
 }
-validate_spec_FileBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_StoredFileBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_FileCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -26691,14 +26691,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_File(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_File.errors);
+if(!(validate_spec_StoredFile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFile.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_FileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FileBefore.errors);
+if(!(validate_spec_StoredFileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
 errors = vErrors.length;
 }
 }
@@ -26731,7 +26731,7 @@ return errors === 0;
 validate_spec_FileCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileUpdatedEvent = validate_spec_FileUpdatedEvent;
-const schema_spec_FileUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:File"},"previous_attributes":{"$ref":"spec:FileBefore"}}}},"$id":"spec:FileUpdatedEvent"};
+const schema_spec_FileUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}}}},"$id":"spec:FileUpdatedEvent"};
 
 function validate_spec_FileUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileUpdatedEvent" */;
@@ -26981,14 +26981,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_File(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_File.errors);
+if(!(validate_spec_StoredFile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFile.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_FileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FileBefore.errors);
+if(!(validate_spec_StoredFileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
 errors = vErrors.length;
 }
 }
@@ -27021,7 +27021,7 @@ return errors === 0;
 validate_spec_FileUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileDeletedEvent = validate_spec_FileDeletedEvent;
-const schema_spec_FileDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:File"},"previous_attributes":{"$ref":"spec:FileBefore"}}}},"$id":"spec:FileDeletedEvent"};
+const schema_spec_FileDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}}}},"$id":"spec:FileDeletedEvent"};
 
 function validate_spec_FileDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileDeletedEvent" */;
@@ -27271,14 +27271,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_File(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_File.errors);
+if(!(validate_spec_StoredFile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFile.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_FileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FileBefore.errors);
+if(!(validate_spec_StoredFileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
 errors = vErrors.length;
 }
 }
@@ -29900,7 +29900,7 @@ validate_spec_SessionDeletedEvent.evaluated = {"props":true,"dynamicProps":false
 
 exports.payloadMessageUpdatedEvent = validate_spec_MessageUpdatedEvent;
 const schema_spec_MessageUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:MessageUpdatedEvent"};
-const schema_spec_MessageBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:Role-2"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MessageBefore"};
+const schema_spec_MessageBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MessageBefore"};
 
 function validate_spec_MessageBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageBefore" */;
@@ -29983,8 +29983,8 @@ errors++;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role_2(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role_2.errors);
+if(!(validate_spec_MessageRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageRole.errors);
 errors = vErrors.length;
 }
 }
@@ -32495,14 +32495,14 @@ return errors === 0;
 validate_spec_KnowledgeBaseDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentCreatedEvent = validate_spec_DocumentCreatedEvent;
-const schema_spec_DocumentCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Document"},"previous_attributes":{"$ref":"spec:DocumentBefore"}}}},"$id":"spec:DocumentCreatedEvent"};
-const schema_spec_DocumentBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","additionalProperties":false,"required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}}},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}}},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:DocumentBefore"};
+const schema_spec_DocumentCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentCreatedEvent"};
+const schema_spec_KnowledgeDocumentBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","additionalProperties":false,"required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}}},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}}},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:KnowledgeDocumentBefore"};
 
-function validate_spec_DocumentBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:DocumentBefore" */;
+function validate_spec_KnowledgeDocumentBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:KnowledgeDocumentBefore" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_DocumentBefore.evaluated;
+const evaluated0 = validate_spec_KnowledgeDocumentBefore.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -32511,7 +32511,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_DocumentBefore.properties, key0))){
+if(!(func_191f75b3.call(schema_spec_KnowledgeDocumentBefore.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -32537,7 +32537,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data2 = data.project_id;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err1 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentBefore.properties.project_id.type},message:"must be string,null"};
+const err1 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeDocumentBefore.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -32613,7 +32613,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data5 === "text") || (data5 === "file"))){
-const err7 = {instancePath:instancePath+"/source/type",schemaPath:"#/properties/source/properties/type/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentBefore.properties.source.properties.type.enum},message:"must be equal to one of the allowed values"};
+const err7 = {instancePath:instancePath+"/source/type",schemaPath:"#/properties/source/properties/type/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeDocumentBefore.properties.source.properties.type.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -32626,7 +32626,7 @@ errors++;
 if(data4.file_id !== undefined){
 let data6 = data4.file_id;
 if((typeof data6 !== "string") && (data6 !== null)){
-const err8 = {instancePath:instancePath+"/source/file_id",schemaPath:"#/properties/source/properties/file_id/type",keyword:"type",params:{type: schema_spec_DocumentBefore.properties.source.properties.file_id.type},message:"must be string,null"};
+const err8 = {instancePath:instancePath+"/source/file_id",schemaPath:"#/properties/source/properties/file_id/type",keyword:"type",params:{type: schema_spec_KnowledgeDocumentBefore.properties.source.properties.file_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -32681,7 +32681,7 @@ errors = vErrors.length;
 if(data.error !== undefined){
 let data9 = data.error;
 if((!(data9 && typeof data9 == "object" && !Array.isArray(data9))) && (data9 !== null)){
-const err12 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_DocumentBefore.properties.error.type},message:"must be object,null"};
+const err12 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_KnowledgeDocumentBefore.properties.error.type},message:"must be object,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -32736,7 +32736,7 @@ vErrors.push(err16);
 errors++;
 }
 if(!((((((((data10 === "unsupported") || (data10 === "encrypted")) || (data10 === "damaged")) || (data10 === "empty")) || (data10 === "too_large")) || (data10 === "too_slow")) || (data10 === "too_much_memory")) || (data10 === "unavailable"))){
-const err17 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentBefore.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
+const err17 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeDocumentBefore.properties.error.properties.code.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -32856,7 +32856,7 @@ errors = vErrors.length;
 if(data.indexed_at !== undefined){
 let data18 = data.indexed_at;
 if((typeof data18 !== "string") && (data18 !== null)){
-const err25 = {instancePath:instancePath+"/indexed_at",schemaPath:"#/properties/indexed_at/type",keyword:"type",params:{type: schema_spec_DocumentBefore.properties.indexed_at.type},message:"must be string,null"};
+const err25 = {instancePath:instancePath+"/indexed_at",schemaPath:"#/properties/indexed_at/type",keyword:"type",params:{type: schema_spec_KnowledgeDocumentBefore.properties.indexed_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -32889,10 +32889,10 @@ vErrors.push(err27);
 }
 errors++;
 }
-validate_spec_DocumentBefore.errors = vErrors;
+validate_spec_KnowledgeDocumentBefore.errors = vErrors;
 return errors === 0;
 }
-validate_spec_DocumentBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_KnowledgeDocumentBefore.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_DocumentCreatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -33143,14 +33143,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_Document(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Document.errors);
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_DocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DocumentBefore.errors);
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
 errors = vErrors.length;
 }
 }
@@ -33183,7 +33183,7 @@ return errors === 0;
 validate_spec_DocumentCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentUpdatedEvent = validate_spec_DocumentUpdatedEvent;
-const schema_spec_DocumentUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Document"},"previous_attributes":{"$ref":"spec:DocumentBefore"}}}},"$id":"spec:DocumentUpdatedEvent"};
+const schema_spec_DocumentUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentUpdatedEvent"};
 
 function validate_spec_DocumentUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentUpdatedEvent" */;
@@ -33433,14 +33433,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_Document(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Document.errors);
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_DocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DocumentBefore.errors);
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
 errors = vErrors.length;
 }
 }
@@ -33473,7 +33473,7 @@ return errors === 0;
 validate_spec_DocumentUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentReadyEvent = validate_spec_DocumentReadyEvent;
-const schema_spec_DocumentReadyEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.ready"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Document"},"previous_attributes":{"$ref":"spec:DocumentBefore"}}}},"$id":"spec:DocumentReadyEvent"};
+const schema_spec_DocumentReadyEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.ready"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentReadyEvent"};
 
 function validate_spec_DocumentReadyEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentReadyEvent" */;
@@ -33723,14 +33723,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_Document(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Document.errors);
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_DocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DocumentBefore.errors);
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
 errors = vErrors.length;
 }
 }
@@ -33763,7 +33763,7 @@ return errors === 0;
 validate_spec_DocumentReadyEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentFailedEvent = validate_spec_DocumentFailedEvent;
-const schema_spec_DocumentFailedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Document"},"previous_attributes":{"$ref":"spec:DocumentBefore"}}}},"$id":"spec:DocumentFailedEvent"};
+const schema_spec_DocumentFailedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentFailedEvent"};
 
 function validate_spec_DocumentFailedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentFailedEvent" */;
@@ -34013,14 +34013,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_Document(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Document.errors);
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_DocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DocumentBefore.errors);
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
 errors = vErrors.length;
 }
 }
@@ -34053,7 +34053,7 @@ return errors === 0;
 validate_spec_DocumentFailedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentDeletedEvent = validate_spec_DocumentDeletedEvent;
-const schema_spec_DocumentDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Document"},"previous_attributes":{"$ref":"spec:DocumentBefore"}}}},"$id":"spec:DocumentDeletedEvent"};
+const schema_spec_DocumentDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentDeletedEvent"};
 
 function validate_spec_DocumentDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentDeletedEvent" */;
@@ -34303,14 +34303,14 @@ errors++;
 }
 }
 if(data7.object !== undefined){
-if(!(validate_spec_Document(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Document.errors);
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
 errors = vErrors.length;
 }
 }
 if(data7.previous_attributes !== undefined){
-if(!(validate_spec_DocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DocumentBefore.errors);
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
 errors = vErrors.length;
 }
 }

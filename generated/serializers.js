@@ -363,7 +363,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyError () { return define(this, 'replyError', (module) => {'use strict'
+  get replyErrorResponse () { return define(this, 'replyErrorResponse', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -508,12 +508,12 @@ return json + JSON_STR_END_OBJECT
     
 
     function anonymous3 (obj) {
-      // "spec#/$defs/Error/properties/error/properties/details/properties/errors"
+      // "spec#/$defs/ErrorResponse/properties/error/properties/details/properties/errors"
       let json = ''
   
     if (obj === null) return JSON_STR_EMPTY_ARRAY
     if (!Array.isArray(obj)) {
-      throw new TypeError("The value of 'spec#/$defs/Error/properties/error/properties/details/properties/errors' does not match schema definition.")
+      throw new TypeError("The value of 'spec#/$defs/ErrorResponse/properties/error/properties/details/properties/errors' does not match schema definition.")
     }
     const arrayLength = obj.length
   
@@ -531,7 +531,7 @@ return json + JSON_STR_END_OBJECT
       return json + JSON_STR_END_ARRAY
     }
 
-      // "spec#/$defs/Error/properties/error/properties/details"
+      // "spec#/$defs/ErrorResponse/properties/error/properties/details"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -634,7 +634,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Error/properties/error"
+      // "spec#/$defs/ErrorResponse/properties/error"
       function anonymous1 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -701,7 +701,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Error"
+      // "spec#/$defs/ErrorResponse"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -6507,7 +6507,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyFileList () { return define(this, 'replyFileList', (module) => {'use strict'
+  get replyStoredFileList () { return define(this, 'replyStoredFileList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -6650,7 +6650,7 @@ return json + JSON_STR_END_OBJECT
       return json + JSON_STR_END_ARRAY
     }
 
-      // "spec#/$defs/File"
+      // "spec#/$defs/StoredFile"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -6718,7 +6718,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/File/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/StoredFile/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -6826,7 +6826,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/File/properties/declared_content_type' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/StoredFile/properties/declared_content_type' does not match schema definition.")
   
       } else {
         throw new Error('"declared_content_type" is required!')
@@ -6974,7 +6974,7 @@ return json + JSON_STR_END_OBJECT
             json += asDateTime(value_expires_at_18)
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/File/properties/expires_at' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/StoredFile/properties/expires_at' does not match schema definition.")
   
       } else {
         throw new Error('"expires_at" is required!')
@@ -7002,12 +7002,12 @@ return json + JSON_STR_END_OBJECT
     
 
     function anonymous1 (obj) {
-      // "spec#/$defs/FileList/properties/data"
+      // "spec#/$defs/StoredFileList/properties/data"
       let json = ''
   
     if (obj === null) return JSON_STR_EMPTY_ARRAY
     if (!Array.isArray(obj)) {
-      throw new TypeError("The value of 'spec#/$defs/FileList/properties/data' does not match schema definition.")
+      throw new TypeError("The value of 'spec#/$defs/StoredFileList/properties/data' does not match schema definition.")
     }
     const arrayLength = obj.length
   
@@ -7072,7 +7072,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/FileList"
+      // "spec#/$defs/StoredFileList"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -7107,7 +7107,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyFile () { return define(this, 'replyFile', (module) => {'use strict'
+  get replyStoredFile () { return define(this, 'replyStoredFile', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -7250,7 +7250,7 @@ return json + JSON_STR_END_OBJECT
       return json + JSON_STR_END_ARRAY
     }
 
-      // "spec#/$defs/File"
+      // "spec#/$defs/StoredFile"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -7318,7 +7318,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/File/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/StoredFile/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -7426,7 +7426,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/File/properties/declared_content_type' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/StoredFile/properties/declared_content_type' does not match schema definition.")
   
       } else {
         throw new Error('"declared_content_type" is required!')
@@ -7574,7 +7574,7 @@ return json + JSON_STR_END_OBJECT
             json += asDateTime(value_expires_at_16)
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/File/properties/expires_at' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/StoredFile/properties/expires_at' does not match schema definition.")
   
       } else {
         throw new Error('"expires_at" is required!')
@@ -13883,7 +13883,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyDocumentList () { return define(this, 'replyDocumentList', (module) => {'use strict'
+  get replyKnowledgeDocumentList () { return define(this, 'replyKnowledgeDocumentList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -13924,7 +13924,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
-      // "spec#/$defs/Document/properties/source"
+      // "spec#/$defs/KnowledgeDocument/properties/source"
       function anonymous3 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -13992,7 +13992,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/source/properties/file_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/source/properties/file_id' does not match schema definition.")
   
       } else {
         throw new Error('"file_id" is required!')
@@ -14003,7 +14003,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Document/properties/error"
+      // "spec#/$defs/KnowledgeDocument/properties/error"
       function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -14108,7 +14108,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Document"
+      // "spec#/$defs/KnowledgeDocument"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -14198,7 +14198,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -14290,7 +14290,7 @@ return json + JSON_STR_END_OBJECT
             json += anonymous4(value_error_13)
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/error' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/error' does not match schema definition.")
   
       } else {
         throw new Error('"error" is required!')
@@ -14380,7 +14380,7 @@ return json + JSON_STR_END_OBJECT
             json += asDateTime(value_indexed_at_24)
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/indexed_at' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/indexed_at' does not match schema definition.")
   
       } else {
         throw new Error('"indexed_at" is required!')
@@ -14392,12 +14392,12 @@ return json + JSON_STR_END_OBJECT
     
 
     function anonymous1 (obj) {
-      // "spec#/$defs/DocumentList/properties/data"
+      // "spec#/$defs/KnowledgeDocumentList/properties/data"
       let json = ''
   
     if (obj === null) return JSON_STR_EMPTY_ARRAY
     if (!Array.isArray(obj)) {
-      throw new TypeError("The value of 'spec#/$defs/DocumentList/properties/data' does not match schema definition.")
+      throw new TypeError("The value of 'spec#/$defs/KnowledgeDocumentList/properties/data' does not match schema definition.")
     }
     const arrayLength = obj.length
   
@@ -14462,7 +14462,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/DocumentList"
+      // "spec#/$defs/KnowledgeDocumentList"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -14497,7 +14497,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyDocument () { return define(this, 'replyDocument', (module) => {'use strict'
+  get replyKnowledgeDocument () { return define(this, 'replyKnowledgeDocument', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -14538,7 +14538,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
-      // "spec#/$defs/Document/properties/source"
+      // "spec#/$defs/KnowledgeDocument/properties/source"
       function anonymous1 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -14606,7 +14606,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/source/properties/file_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/source/properties/file_id' does not match schema definition.")
   
       } else {
         throw new Error('"file_id" is required!')
@@ -14617,7 +14617,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Document/properties/error"
+      // "spec#/$defs/KnowledgeDocument/properties/error"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -14722,7 +14722,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Document"
+      // "spec#/$defs/KnowledgeDocument"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -14812,7 +14812,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -14904,7 +14904,7 @@ return json + JSON_STR_END_OBJECT
             json += anonymous2(value_error_11)
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/error' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/error' does not match schema definition.")
   
       } else {
         throw new Error('"error" is required!')
@@ -14994,7 +14994,7 @@ return json + JSON_STR_END_OBJECT
             json += asDateTime(value_indexed_at_22)
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Document/properties/indexed_at' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/KnowledgeDocument/properties/indexed_at' does not match schema definition.")
   
       } else {
         throw new Error('"indexed_at" is required!')
@@ -19308,7 +19308,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyHeard () { return define(this, 'replyHeard', (module) => {'use strict'
+  get replyGatewayReceipt () { return define(this, 'replyGatewayReceipt', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -19349,7 +19349,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
-      // "spec#/$defs/Heard"
+      // "spec#/$defs/GatewayReceipt"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19376,7 +19376,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyEventList () { return define(this, 'replyEventList', (module) => {'use strict'
+  get replyPlatformEventList () { return define(this, 'replyPlatformEventList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -19417,7 +19417,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
-      // "spec#/$defs/Event/properties/data/properties/object"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19448,7 +19448,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
       function anonymous5 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19479,7 +19479,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data"
+      // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous3 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19510,7 +19510,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event"
+      // "spec#/$defs/PlatformEvent"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19630,7 +19630,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -19672,7 +19672,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/request_id' does not match schema definition.")
   
       } else {
         throw new Error('"request_id" is required!')
@@ -19700,12 +19700,12 @@ return json + JSON_STR_END_OBJECT
     
 
     function anonymous1 (obj) {
-      // "spec#/$defs/EventList/properties/data"
+      // "spec#/$defs/PlatformEventList/properties/data"
       let json = ''
   
     if (obj === null) return JSON_STR_EMPTY_ARRAY
     if (!Array.isArray(obj)) {
-      throw new TypeError("The value of 'spec#/$defs/EventList/properties/data' does not match schema definition.")
+      throw new TypeError("The value of 'spec#/$defs/PlatformEventList/properties/data' does not match schema definition.")
     }
     const arrayLength = obj.length
   
@@ -19723,7 +19723,7 @@ return json + JSON_STR_END_OBJECT
       return json + JSON_STR_END_ARRAY
     }
 
-      // "spec#/$defs/EventList"
+      // "spec#/$defs/PlatformEventList"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19766,7 +19766,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyEvent () { return define(this, 'replyEvent', (module) => {'use strict'
+  get replyPlatformEvent () { return define(this, 'replyPlatformEvent', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -19807,7 +19807,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
-      // "spec#/$defs/Event/properties/data/properties/object"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19838,7 +19838,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
       function anonymous3 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19869,7 +19869,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data"
+      // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous1 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -19900,7 +19900,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event"
+      // "spec#/$defs/PlatformEvent"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -20020,7 +20020,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -20062,7 +20062,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/request_id' does not match schema definition.")
   
       } else {
         throw new Error('"request_id" is required!')
@@ -21569,7 +21569,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data/properties/object"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous7 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -21600,7 +21600,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
       function anonymous8 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -21631,7 +21631,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data"
+      // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous6 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -21662,7 +21662,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event"
+      // "spec#/$defs/PlatformEvent"
       function anonymous5 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -21782,7 +21782,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -21824,7 +21824,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/request_id' does not match schema definition.")
   
       } else {
         throw new Error('"request_id" is required!')
@@ -22445,7 +22445,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data/properties/object"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous9 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -22476,7 +22476,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data/properties/previous_attributes"
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
       function anonymous10 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -22507,7 +22507,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event/properties/data"
+      // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous8 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -22538,7 +22538,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/Event"
+      // "spec#/$defs/PlatformEvent"
       function anonymous7 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -22658,7 +22658,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/project_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/project_id' does not match schema definition.")
   
       } else {
         throw new Error('"project_id" is required!')
@@ -22700,7 +22700,7 @@ return json + JSON_STR_END_OBJECT
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Event/properties/request_id' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/request_id' does not match schema definition.")
   
       } else {
         throw new Error('"request_id" is required!')

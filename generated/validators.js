@@ -4459,14 +4459,14 @@ return errors === 0;
 validate_queryListProjects.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMembers = validate_queryListMembers;
-const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"$ref":"spec:Role"}},"required":[],"$id":"queryListMembers"};
-const schema_spec_Role = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
+const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"$ref":"spec:MemberRole"}},"required":[],"$id":"queryListMembers"};
+const schema_spec_MemberRole = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:MemberRole"};
 
-function validate_spec_Role(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Role" */;
+function validate_spec_MemberRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MemberRole" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Role.evaluated;
+const evaluated0 = validate_spec_MemberRole.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4509,7 +4509,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 if(!((((data === "owner") || (data === "admin")) || (data === "editor")) || (data === "viewer"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberRole.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4518,10 +4518,10 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate_spec_Role.errors = vErrors;
+validate_spec_MemberRole.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Role.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_MemberRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_queryListMembers(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4765,8 +4765,8 @@ vErrors.push(err10);
 errors++;
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -9312,8 +9312,8 @@ return errors === 0;
 }
 validate_queryListSubscriptions.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports["queryAfterLimitTypeOfProject-2"] = validate_queryAfterLimitTypeOfProject_2;
-const schema_queryAfterLimitTypeOfProject_2 = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991,"default":0},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"$ref":"spec:EventType"},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryAfterLimitTypeOfProject-2"};
+exports.queryAfterLimitTypeEventsOfProject = validate_queryAfterLimitTypeEventsOfProject;
+const schema_queryAfterLimitTypeEventsOfProject = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991,"default":0},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"$ref":"spec:EventType"},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryAfterLimitTypeEventsOfProject"};
 const schema_spec_EventType = {"type":"string","enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventType"};
 
 function validate_spec_EventType(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -9378,11 +9378,11 @@ return errors === 0;
 validate_spec_EventType.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_queryAfterLimitTypeOfProject_2(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="queryAfterLimitTypeOfProject-2" */;
+function validate_queryAfterLimitTypeEventsOfProject(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryAfterLimitTypeEventsOfProject" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_queryAfterLimitTypeOfProject_2.evaluated;
+const evaluated0 = validate_queryAfterLimitTypeEventsOfProject.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -9543,10 +9543,10 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate_queryAfterLimitTypeOfProject_2.errors = vErrors;
+validate_queryAfterLimitTypeEventsOfProject.errors = vErrors;
 return errors === 0;
 }
-validate_queryAfterLimitTypeOfProject_2.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_queryAfterLimitTypeEventsOfProject.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryStreamEvents = validate_queryStreamEvents;
 const schema_queryStreamEvents = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991},"type":{"$ref":"spec:EventType"},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryStreamEvents"};
@@ -13902,7 +13902,7 @@ return errors === 0;
 validate_spec_ProjectUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberAdd = validate_spec_MemberAdd;
-const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:Role"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
+const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
 const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
 const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -13944,13 +13944,13 @@ return errors === 0;
 }
 validate_spec_UserId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Role = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:Role"};
+const schema_spec_MemberRole = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:MemberRole"};
 
-function validate_spec_Role(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Role" */;
+function validate_spec_MemberRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MemberRole" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Role.evaluated;
+const evaluated0 = validate_spec_MemberRole.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -13968,7 +13968,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((((data === "owner") || (data === "admin")) || (data === "editor")) || (data === "viewer"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberRole.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -13977,10 +13977,10 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate_spec_Role.errors = vErrors;
+validate_spec_MemberRole.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Role.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_MemberRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_MemberAdd(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14096,8 +14096,8 @@ errors = vErrors.length;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -14118,7 +14118,7 @@ return errors === 0;
 validate_spec_MemberAdd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberUpdate = validate_spec_MemberUpdate;
-const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:Role"}},"$id":"spec:MemberUpdate"};
+const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:MemberRole"}},"$id":"spec:MemberUpdate"};
 
 function validate_spec_MemberUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUpdate" */;
@@ -14145,8 +14145,8 @@ errors++;
 }
 }
 if(data.role !== undefined){
-if(!(validate_spec_Role(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role.errors);
+if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
@@ -14775,7 +14775,7 @@ return errors === 0;
 validate_spec_FileLinkCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyChatRequest = validate_spec_ChatRequest;
-const schema_spec_ChatRequest = {"type":"object","additionalProperties":false,"oneOf":[{"required":["message"]},{"required":["messages"]}],"properties":{"model":{"$ref":"spec:ModelId"},"message":{"$ref":"spec:MessageContent"},"messages":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"object","additionalProperties":false,"required":["role","content"],"properties":{"role":{"$ref":"spec:Role-2"},"content":{"$ref":"spec:MessageContent"}}}},"session_id":{"$ref":"spec:SessionId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ChatRequest"};
+const schema_spec_ChatRequest = {"type":"object","additionalProperties":false,"oneOf":[{"required":["message"]},{"required":["messages"]}],"properties":{"model":{"$ref":"spec:ModelId"},"message":{"$ref":"spec:MessageContent"},"messages":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"object","additionalProperties":false,"required":["role","content"],"properties":{"role":{"$ref":"spec:MessageRole"},"content":{"$ref":"spec:MessageContent"}}}},"session_id":{"$ref":"spec:SessionId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ChatRequest"};
 const schema_spec_ModelId = {"type":"string","minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1","$id":"spec:ModelId"};
 const pattern_5e6e5233 = new RegExp("^[!-~]+$", "u");
 
@@ -14897,13 +14897,13 @@ return errors === 0;
 }
 validate_spec_MessageContent.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Role_2 = {"type":"string","enum":["system","user","assistant"],"$id":"spec:Role-2"};
+const schema_spec_MessageRole = {"type":"string","enum":["system","user","assistant"],"$id":"spec:MessageRole"};
 
-function validate_spec_Role_2(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Role-2" */;
+function validate_spec_MessageRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MessageRole" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Role_2.evaluated;
+const evaluated0 = validate_spec_MessageRole.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -14921,7 +14921,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!(((data === "system") || (data === "user")) || (data === "assistant"))){
-const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Role_2.enum},message:"must be equal to one of the allowed values"};
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_MessageRole.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14930,10 +14930,10 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate_spec_Role_2.errors = vErrors;
+validate_spec_MessageRole.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Role_2.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_MessageRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_SessionId = {"type":"string","pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:SessionId"};
 const pattern_b40f4429 = new RegExp("^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
@@ -15237,8 +15237,8 @@ errors++;
 }
 }
 if(data3.role !== undefined){
-if(!(validate_spec_Role_2(data3.role, {instancePath:instancePath+"/messages/" + i0+"/role",parentData:data3,parentDataProperty:"role",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Role_2.errors);
+if(!(validate_spec_MessageRole(data3.role, {instancePath:instancePath+"/messages/" + i0+"/role",parentData:data3,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageRole.errors);
 errors = vErrors.length;
 }
 }

@@ -3,7 +3,7 @@
 import type { components } from '../generated/types.ts'
 
 /** The codes in `x-error-codes` of the spec. */
-export type ErrorCode = components['schemas']['Error']['error']['code']
+export type ErrorCode = components['schemas']['ErrorResponse']['error']['code']
 
 export type Location = 'body' | 'query' | 'header'
 export interface Problem {

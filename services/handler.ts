@@ -25,7 +25,7 @@ import type { Principal } from './users/authentication.ts'
 import type { Services } from './services.ts'
 
 type OperationId = keyof operations
-type ErrorBody = components['schemas']['Error']
+type ErrorBody = components['schemas']['ErrorResponse']
 type Content<R> = R extends { content: infer C } ? C[keyof C] : undefined
 type Declared<Id extends OperationId> = operations[Id]['responses']
 type Reply<S, B> = undefined extends B

@@ -118,7 +118,7 @@ export interface Methods {
   /** Create a chat completion: `POST /v1/ai/chat` */
   createChat: Method<Declared['createChat']>
   /** Stream a chat completion: `POST /v1/ai/chat/stream` */
-  streamChat: StreamMethod<Declared['streamChat'], { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }>
+  streamChat: StreamMethod<Declared['streamChat'], { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }>
   /** List sessions: `GET /v1/ai/sessions` */
   listSessions: ListMethod<Declared['listSessions']>
   /** Create a session: `POST /v1/ai/sessions` */
@@ -140,7 +140,7 @@ export interface Methods {
   /** Regenerate an answer: `POST /v1/ai/messages/{id}/regenerate` */
   regenerateMessage: Method<Declared['regenerateMessage']>
   /** Stream an answer: `GET /v1/ai/messages/{id}/stream` */
-  streamMessage: StreamMethod<Declared['streamMessage'], { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['Error'] }>
+  streamMessage: StreamMethod<Declared['streamMessage'], { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }>
   /** List knowledge bases: `GET /v1/ai/knowledge` */
   listKnowledgeBases: ListMethod<Declared['listKnowledgeBases']>
   /** Create a knowledge base: `POST /v1/ai/knowledge` */
@@ -230,7 +230,7 @@ export interface Methods {
   /** List events: `GET /v1/events` */
   listEvents: ListMethod<Declared['listEvents']>
   /** Stream events: `GET /v1/events/stream` */
-  streamEvents: StreamMethod<Declared['streamEvents'], { 'message': components['schemas']['Event'], 'end': components['schemas']['StreamEnd'] }>
+  streamEvents: StreamMethod<Declared['streamEvents'], { 'message': components['schemas']['PlatformEvent'], 'end': components['schemas']['StreamEnd'] }>
   /** Get an event: `GET /v1/events/{id}` */
   getEvent: Method<Declared['getEvent']>
   /** List webhook endpoints: `GET /v1/webhooks/endpoints` */

@@ -5114,7 +5114,7 @@ export interface components {
          *       }
          *     }
          */
-        Error: {
+        ErrorResponse: {
             /** @description The error. */
             error: {
                 /**
@@ -5235,7 +5235,7 @@ export interface components {
          * @description The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`.
          * @enum {string}
          */
-        Role: "owner" | "admin" | "editor" | "viewer";
+        MemberRole: "owner" | "admin" | "editor" | "viewer";
         /**
          * @description The status of an invitation. A pending invitation expires at `expires_at`.
          * @enum {string}
@@ -5254,7 +5254,7 @@ export interface components {
              * @description The role that the user gets in the project.
              * @example editor
              */
-            role: components["schemas"]["Role"];
+            role: components["schemas"]["MemberRole"];
             status: components["schemas"]["InvitationStatus"];
             /** @description The user who sent the invitation. */
             invited_by: components["schemas"]["UserId"];
@@ -5639,7 +5639,7 @@ export interface components {
              */
             member_count: number;
             /** @description Your role in the project. */
-            your_role: components["schemas"]["Role"];
+            your_role: components["schemas"]["MemberRole"];
             metadata: components["schemas"]["Metadata"];
             /**
              * @description The version of the project. It increases with each change of the project itself.
@@ -5734,7 +5734,7 @@ export interface components {
             project_id: components["schemas"]["ProjectId"];
             /** @description The user who is the member. */
             user: components["schemas"]["MemberUser"];
-            role: components["schemas"]["Role"];
+            role: components["schemas"]["MemberRole"];
             /**
              * @description The user who added or invited the member. Null for the creator of the project.
              * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -5759,7 +5759,7 @@ export interface components {
         MemberAdd: {
             user_id?: components["schemas"]["UserId"];
             email?: components["schemas"]["Email"];
-            role: components["schemas"]["Role"];
+            role: components["schemas"]["MemberRole"];
         } & (unknown | unknown);
         /**
          * @description The fields of the member to change.
@@ -5768,7 +5768,7 @@ export interface components {
          *     }
          */
         MemberUpdate: {
-            role?: components["schemas"]["Role"];
+            role?: components["schemas"]["MemberRole"];
         };
         /**
          * @description Who can download the file: `private` for users with access to it, `public` for anyone who knows its id.
@@ -5798,7 +5798,7 @@ export interface components {
          */
         FileTags: string[];
         /** @description A stored file. */
-        File: {
+        StoredFile: {
             /** @description The id of the file. */
             id: components["schemas"]["FileId"];
             /**
@@ -5853,9 +5853,9 @@ export interface components {
             updated_at: components["schemas"]["Timestamp"];
         };
         /** @description A page of files. */
-        FileList: {
+        StoredFileList: {
             /** @description The files of this page. */
-            data: components["schemas"]["File"][];
+            data: components["schemas"]["StoredFile"][];
             pagination: components["schemas"]["Pagination"];
         };
         /**
@@ -6165,7 +6165,7 @@ export interface components {
          * @example assistant
          * @enum {string}
          */
-        "Role-2": "system" | "user" | "assistant";
+        MessageRole: "system" | "user" | "assistant";
         /**
          * @description The ID of a chat session. It starts with `cs_`.
          * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -6199,7 +6199,7 @@ export interface components {
             message?: components["schemas"]["MessageContent"];
             /** @description A whole conversation, oldest message first. The last message must have the role `user`. Not allowed with `session_id`. */
             messages?: {
-                role: components["schemas"]["Role-2"];
+                role: components["schemas"]["MessageRole"];
                 /** @description The text of the message. */
                 content: components["schemas"]["MessageContent"];
             }[];
@@ -6322,7 +6322,7 @@ export interface components {
             message: {
                 /** @description The id of the answer, same as the outer `id`. */
                 id: components["schemas"]["MessageId"];
-                role: components["schemas"]["Role-2"];
+                role: components["schemas"]["MessageRole"];
                 /**
                  * @description The text of the answer.
                  * @example Events are kept for 30 days.
@@ -6351,7 +6351,7 @@ export interface components {
              * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             session_id: string | null;
-            role: components["schemas"]["Role-2"];
+            role: components["schemas"]["MessageRole"];
             /**
              * @description The text of the message. Partial while the status is `in_progress`.
              * @example Events are kept for 30 days.
@@ -6711,7 +6711,7 @@ export interface components {
          */
         DocumentName: string;
         /** @description A document of a knowledge base. */
-        Document: {
+        KnowledgeDocument: {
             /** @description The id of the document. */
             id: components["schemas"]["DocumentId"];
             /** @description The knowledge base of the document. */
@@ -6782,9 +6782,9 @@ export interface components {
             indexed_at: string | null;
         };
         /** @description A page of documents. */
-        DocumentList: {
+        KnowledgeDocumentList: {
             /** @description The documents of this page. */
-            data: components["schemas"]["Document"][];
+            data: components["schemas"]["KnowledgeDocument"][];
             pagination: components["schemas"]["Pagination"];
         };
         /** @description The text of a document. */
@@ -7344,7 +7344,7 @@ export interface components {
             seconds?: number;
         };
         /** @description Confirms that the event was accepted. */
-        Heard: {
+        GatewayReceipt: {
             /**
              * @description Always `true`.
              * @constant
@@ -7403,7 +7403,7 @@ export interface components {
          */
         EventId: string;
         /** @description Something that happened. `data` depends on `type`; see the webhooks of this document. */
-        Event: {
+        PlatformEvent: {
             /** @description The id of the event. Also the `webhook-id` of its deliveries. */
             id: components["schemas"]["EventId"];
             type: components["schemas"]["EventType"];
@@ -7454,9 +7454,9 @@ export interface components {
             };
         };
         /** @description A page of the event log. */
-        EventList: {
+        PlatformEventList: {
             /** @description The events, oldest first. */
-            data: components["schemas"]["Event"][];
+            data: components["schemas"]["PlatformEvent"][];
             /**
              * @description Whether there are more events. A page can have fewer events than `limit`, or none, although there are more.
              * @example false
@@ -7689,7 +7689,7 @@ export interface components {
                     [key: string]: string;
                 };
                 /** @description The event that was sent. */
-                body: components["schemas"]["Event"];
+                body: components["schemas"]["PlatformEvent"];
             } | null;
             /** @description When the delivery was created. */
             created_at: components["schemas"]["Timestamp"];
@@ -8586,7 +8586,7 @@ export interface components {
             project_id?: components["schemas"]["ProjectId"];
             /** @description The user who is the member. */
             user?: components["schemas"]["MemberUser"];
-            role?: components["schemas"]["Role"];
+            role?: components["schemas"]["MemberRole"];
             /**
              * @description The user who added or invited the member. Null for the creator of the project.
              * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -8725,7 +8725,7 @@ export interface components {
              * @description The role that the user gets in the project.
              * @example editor
              */
-            role?: components["schemas"]["Role"];
+            role?: components["schemas"]["MemberRole"];
             status?: components["schemas"]["InvitationStatus"];
             /** @description The user who sent the invitation. */
             invited_by?: components["schemas"]["UserId"];
@@ -8926,7 +8926,7 @@ export interface components {
             };
         };
         /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-        FileBefore: {
+        StoredFileBefore: {
             /** @description The id of the file. */
             id?: components["schemas"]["FileId"];
             /**
@@ -9014,9 +9014,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["File"];
+                object: components["schemas"]["StoredFile"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["FileBefore"];
+                previous_attributes: components["schemas"]["StoredFileBefore"];
             };
         };
         /** @description The properties of a file, such as its name, were updated. */
@@ -9053,9 +9053,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["File"];
+                object: components["schemas"]["StoredFile"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["FileBefore"];
+                previous_attributes: components["schemas"]["StoredFileBefore"];
             };
         };
         /** @description A file was deleted or expired. */
@@ -9092,9 +9092,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["File"];
+                object: components["schemas"]["StoredFile"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["FileBefore"];
+                previous_attributes: components["schemas"]["StoredFileBefore"];
             };
         };
         /** @description The previous values of the changed fields. Empty unless the event reports an update. */
@@ -9494,7 +9494,7 @@ export interface components {
              * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
              */
             session_id?: string | null;
-            role?: components["schemas"]["Role-2"];
+            role?: components["schemas"]["MessageRole"];
             /**
              * @description The text of the message. Partial while the status is `in_progress`.
              * @example Events are kept for 30 days.
@@ -9848,7 +9848,7 @@ export interface components {
             };
         };
         /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-        DocumentBefore: {
+        KnowledgeDocumentBefore: {
             /** @description The id of the document. */
             id?: components["schemas"]["DocumentId"];
             /** @description The knowledge base of the document. */
@@ -9952,9 +9952,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["Document"];
+                object: components["schemas"]["KnowledgeDocument"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["DocumentBefore"];
+                previous_attributes: components["schemas"]["KnowledgeDocumentBefore"];
             };
         };
         /** @description A document was updated or queued for indexing again. */
@@ -9991,9 +9991,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["Document"];
+                object: components["schemas"]["KnowledgeDocument"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["DocumentBefore"];
+                previous_attributes: components["schemas"]["KnowledgeDocumentBefore"];
             };
         };
         /** @description A document was indexed and can be searched. */
@@ -10030,9 +10030,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["Document"];
+                object: components["schemas"]["KnowledgeDocument"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["DocumentBefore"];
+                previous_attributes: components["schemas"]["KnowledgeDocumentBefore"];
             };
         };
         /** @description A document could not be indexed. `error` has the reason. */
@@ -10069,9 +10069,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["Document"];
+                object: components["schemas"]["KnowledgeDocument"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["DocumentBefore"];
+                previous_attributes: components["schemas"]["KnowledgeDocumentBefore"];
             };
         };
         /** @description A document was deleted, or its source file was deleted. */
@@ -10108,9 +10108,9 @@ export interface components {
             /** @description The resource that the event is about. */
             data: {
                 /** @description The resource after the change. */
-                object: components["schemas"]["Document"];
+                object: components["schemas"]["KnowledgeDocument"];
                 /** @description The previous values of the changed fields. Empty unless the event reports an update. */
-                previous_attributes: components["schemas"]["DocumentBefore"];
+                previous_attributes: components["schemas"]["KnowledgeDocumentBefore"];
             };
         };
         /** @description The previous values of the changed fields. Empty unless the event reports an update. */
@@ -11339,7 +11339,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The API key is missing or invalid. `details.reason` states the reason. */
@@ -11362,7 +11362,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The API key is valid but does not permit this request. */
@@ -11383,7 +11383,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The resource does not exist or is not visible to you. */
@@ -11403,7 +11403,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The operation cannot produce a media type in `Accept`. */
@@ -11425,7 +11425,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The request conflicts with another resource or a concurrent request (`CONFLICT`), or the state of the resource does not allow it (`INVALID_STATE`). `details.constraint` names the conflict or the state. */
@@ -11447,7 +11447,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The resource does not match `If-Match`. */
@@ -11469,7 +11469,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
@@ -11490,7 +11490,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The operation does not support the media type of the body. */
@@ -11512,7 +11512,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The `Idempotency-Key` was used with a different request body. */
@@ -11534,7 +11534,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description Too many requests. */
@@ -11556,7 +11556,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
@@ -11576,7 +11576,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
@@ -11597,7 +11597,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The resource still matches the `ETag` in `If-None-Match`. */
@@ -11625,7 +11625,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The range starts after the end of the content. */
@@ -11635,7 +11635,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description `Tus-Resumable` is not `1.0.0`, or the resource does not match `If-Match`. */
@@ -11645,7 +11645,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The resource existed but is no longer available. */
@@ -11666,7 +11666,7 @@ export interface components {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The bytes do not match `Upload-Checksum`, or the file does not match its `sha256`. */
@@ -11675,7 +11675,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The content. */
@@ -11820,7 +11820,7 @@ export interface components {
         /** @description Only events of this type. */
         Type: components["schemas"]["EventType"];
         /** @description Only events of this project. */
-        "OfProject-2": components["schemas"]["ProjectId"];
+        EventsOfProject: components["schemas"]["ProjectId"];
         /** @description The id of the webhook endpoint. */
         EndpointId: components["schemas"]["WebhookEndpointId"];
         /** @description The id of the webhook delivery. */
@@ -12916,7 +12916,7 @@ export interface operations {
                 /** @description The sort direction. Items with equal sort values are ordered by ID. */
                 order?: components["parameters"]["Order"];
                 /** @description Returns only members with this role. */
-                role?: components["schemas"]["Role"];
+                role?: components["schemas"]["MemberRole"];
             };
             header?: never;
             path: {
@@ -13314,7 +13314,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FileList"];
+                    "application/json": components["schemas"]["StoredFileList"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -13353,7 +13353,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["File"];
+                    "application/json": components["schemas"]["StoredFile"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -13624,7 +13624,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["File"];
+                    "application/json": components["schemas"]["StoredFile"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -13664,7 +13664,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["File"];
+                    "application/json": components["schemas"]["StoredFile"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -14822,7 +14822,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DocumentList"];
+                    "application/json": components["schemas"]["KnowledgeDocumentList"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -14862,7 +14862,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"];
+                    "application/json": components["schemas"]["KnowledgeDocument"];
                 };
             };
             /** @description The new document. */
@@ -14873,7 +14873,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"];
+                    "application/json": components["schemas"]["KnowledgeDocument"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -14915,7 +14915,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"];
+                    "application/json": components["schemas"]["KnowledgeDocument"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -14957,7 +14957,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"];
+                    "application/json": components["schemas"]["KnowledgeDocument"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -15074,7 +15074,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"];
+                    "application/json": components["schemas"]["KnowledgeDocument"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -16101,7 +16101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Heard"];
+                    "application/json": components["schemas"]["GatewayReceipt"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -16134,7 +16134,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16159,7 +16159,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16180,7 +16180,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16202,7 +16202,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16231,7 +16231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16255,7 +16255,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16278,7 +16278,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16310,7 +16310,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16331,7 +16331,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16353,7 +16353,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16382,7 +16382,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16406,7 +16406,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16429,7 +16429,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16452,7 +16452,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16473,7 +16473,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16495,7 +16495,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16520,7 +16520,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16544,7 +16544,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16565,7 +16565,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16587,7 +16587,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -16603,7 +16603,7 @@ export interface operations {
                 /** @description Only events of this type. */
                 type?: components["parameters"]["Type"];
                 /** @description Only events of this project. */
-                project_id?: components["parameters"]["OfProject-2"];
+                project_id?: components["parameters"]["EventsOfProject"];
             };
             header?: never;
             path?: never;
@@ -16617,7 +16617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventList"];
+                    "application/json": components["schemas"]["PlatformEventList"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -16639,7 +16639,7 @@ export interface operations {
                 /** @description Only events of this type. */
                 type?: components["parameters"]["Type"];
                 /** @description Only events of this project. */
-                project_id?: components["parameters"]["OfProject-2"];
+                project_id?: components["parameters"]["EventsOfProject"];
             };
             header?: {
                 /** @description The `id` of the last message received. Takes precedence over `after`. */
@@ -16691,7 +16691,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Event"];
+                    "application/json": components["schemas"]["PlatformEvent"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -17272,7 +17272,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };
@@ -17293,7 +17293,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                     "text/html": string;
                 };
             };

@@ -56,7 +56,7 @@ export interface FindEventRow {
   project_id: string | null
   request_id: string | null
   sequence: number | null
-  data: Schemas['Event']['data']
+  data: Schemas['PlatformEvent']['data']
   user_id: string | null
   scope: string
   min_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -277,7 +277,7 @@ export interface ReadEventsRow {
   project_id: string | null
   request_id: string | null
   sequence: number | null
-  data: Schemas['Event']['data'] | null
+  data: Schemas['PlatformEvent']['data'] | null
 }
 
 /**
@@ -298,7 +298,7 @@ export interface ReadNewEventsRow {
   project_id: string | null
   request_id: string | null
   sequence: number
-  data: Schemas['Event']['data']
+  data: Schemas['PlatformEvent']['data']
   user_id: string | null
   scope: string
   min_role: 'owner' | 'admin' | 'editor' | 'viewer' | null

@@ -239,10 +239,10 @@ export interface FindDocumentByContentRow {
   id: string
   knowledge_base_id: string
   name: string
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string
   status: 'queued' | 'processing' | 'ready' | 'failed'
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string
   tokens: number
   chunk_count: number
@@ -351,10 +351,10 @@ export interface InsertDocumentRow {
   id: string
   knowledge_base_id: string
   name: string
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string
   status: 'queued' | 'processing' | 'ready' | 'failed'
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string
   tokens: number
   chunk_count: number
@@ -492,10 +492,10 @@ export interface ListDocumentsRow {
   id: string
   knowledge_base_id: string
   name: string
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string
   status: 'queued' | 'processing' | 'ready' | 'failed'
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string
   tokens: number
   chunk_count: number
@@ -588,10 +588,10 @@ export interface LockDocumentRow {
   id: string | null
   knowledge_base_id: string | null
   name: string | null
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed' | null
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string | null
   tokens: number | null
   chunk_count: number | null
@@ -626,10 +626,10 @@ export interface LockDocumentsOfFilesRow {
   id: string
   knowledge_base_id: string
   name: string
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string
   status: 'queued' | 'processing' | 'ready' | 'failed'
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string
   tokens: number
   chunk_count: number
@@ -809,10 +809,10 @@ export interface ReadDocumentRow {
   id: string | null
   knowledge_base_id: string | null
   name: string | null
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed' | null
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string | null
   tokens: number | null
   chunk_count: number | null
@@ -930,10 +930,10 @@ export interface SetDocumentFailedRow {
   id: string
   knowledge_base_id: string
   name: string
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string
   status: 'queued' | 'processing' | 'ready' | 'failed'
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string
   tokens: number
   chunk_count: number
@@ -971,10 +971,10 @@ export interface SetDocumentReadyRow {
   id: string
   knowledge_base_id: string
   name: string
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string
   status: 'queued' | 'processing' | 'ready' | 'failed'
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string
   tokens: number
   chunk_count: number
@@ -1073,10 +1073,10 @@ export interface UpdateDocumentRow {
   id: string
   knowledge_base_id: string
   name: string
-  source: Schemas['Document']['source']
+  source: Schemas['KnowledgeDocument']['source']
   content_type: string
   status: 'queued' | 'processing' | 'ready' | 'failed'
-  error: NonNullable<Schemas['Document']['error']> | null
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
   sha256: string
   tokens: number
   chunk_count: number

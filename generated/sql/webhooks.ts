@@ -94,7 +94,7 @@ export interface FindDeliveryRow {
   request: { url: string; headers: Record<string, string> } | null
   created_at: string
   readable: boolean
-  event: Schemas['Event']
+  event: Schemas['PlatformEvent']
   user_id: string
   deleted_at: string | null
   scopes: string[]
@@ -173,7 +173,7 @@ export interface ListNewestDeliveriesRow {
   request: { url: string; headers: Record<string, string> } | null
   created_at: string | null
   readable: boolean | null
-  event: Schemas['Event'] | null
+  event: Schemas['PlatformEvent'] | null
 }
 
 /**
@@ -214,7 +214,7 @@ export interface ListOldestDeliveriesRow {
   request: { url: string; headers: Record<string, string> } | null
   created_at: string | null
   readable: boolean | null
-  event: Schemas['Event'] | null
+  event: Schemas['PlatformEvent'] | null
 }
 
 /**
@@ -248,7 +248,7 @@ export interface LockDeliveryRow {
   request: { url: string; headers: Record<string, string> } | null
   created_at: string
   readable: boolean
-  event: Schemas['Event']
+  event: Schemas['PlatformEvent']
   user_id: string
   deleted_at: string | null
   scopes: string[]
@@ -345,7 +345,7 @@ export interface ReadDueDeliveriesRow {
   project_id: string | null
   request_id: string | null
   sequence: number | null
-  data: Schemas['Event']['data']
+  data: Schemas['PlatformEvent']['data']
 }
 
 /**

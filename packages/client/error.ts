@@ -1,7 +1,7 @@
 // The errors of a call: an API error, a network error, or a time-out.
 import type { components } from '../../generated/client/types.d.ts'
 
-type Envelope = components['schemas']['Error']['error']
+type Envelope = components['schemas']['ErrorResponse']['error']
 
 /** The error codes of the contract. */
 export type ErrorCode = Envelope['code']

@@ -109,14 +109,14 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
     description: previousDescription,
     properties: schemas[object].properties,
   }
-  if (schemas.Event === undefined)
-    throw new GenerateError('x-events needs the schema Event, which describes the fields of all events.')
-  const { data, ...properties } = schemas.Event.properties
+  if (schemas.PlatformEvent === undefined)
+    throw new GenerateError('x-events needs the schema PlatformEvent with the fields of all events.')
+  const { data, ...properties } = schemas.PlatformEvent.properties
   return {
     type: 'object',
     additionalProperties: false,
     description,
-    required: schemas.Event.required,
+    required: schemas.PlatformEvent.required,
     properties: {
       ...properties,
       type: { const: type, description: 'The type of the event.' },

@@ -6,6 +6,7 @@ import { eventRules } from './rules/events.ts'
 import { exampleRules } from './rules/examples.ts'
 import { extensionRules } from './rules/extensions.ts'
 import { lifetimeRules } from './rules/lifetime.ts'
+import { nameRules } from './rules/names.ts'
 import { operationRules } from './rules/operations.ts'
 import { schemaRules } from './rules/schemas.ts'
 import { valueRules } from './rules/values.ts'
@@ -13,6 +14,7 @@ import { valueRules } from './rules/values.ts'
 const rules = {
   ...documentRules,
   ...operationRules,
+  ...nameRules,
   ...schemaRules,
   ...eventRules,
   ...exampleRules,

@@ -78,7 +78,7 @@ export type BinaryOperationId =${union(
 export interface StreamEvents {${streamsOf(operations)}
 }
 
-/** A row of the table below. \`errors\` are the statuses whose body is the component Error. */
+/** A row of the table below. \`errors\` are the statuses whose body is the component ErrorResponse. */
 type Row = OperationInfo & { errors: number[] }
 
 function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, OperationInfo> {
@@ -138,7 +138,7 @@ function fields(row: object, indent: string): string {
  * statuses.
  */
 function isErrorReply({ status, contentType, schema }: Response): boolean {
-  return status >= 400 && contentType === 'application/json' && componentOf(schema) === 'Error'
+  return status >= 400 && contentType === 'application/json' && componentOf(schema) === 'ErrorResponse'
 }
 
 function errorSerializer(operations: Operation[], names: Map<string, ValidatorNames>): string {
@@ -146,7 +146,7 @@ function errorSerializer(operations: Operation[], names: Map<string, ValidatorNa
     const error = responses.find(isErrorReply)
     if (error !== undefined) return names.get(id)!.responses[error.status]
   }
-  return 'replyError'
+  return 'replyErrorResponse'
 }
 
 function tableRow(o: Operation, names: ValidatorNames): object {

@@ -16,7 +16,7 @@ import {
   canReadEvent,
   numberEvents,
   readEvents,
-  type Event,
+  type PlatformEvent,
   type EventAudience,
   type EventFilter,
 } from './log.ts'
@@ -54,7 +54,7 @@ interface Subscriber {
 
 /** New events, with the roles that the waiting users have in the events' projects. */
 interface Batch {
-  rows: Array<{ event: Event; audience: EventAudience }>
+  rows: Array<{ event: PlatformEvent; audience: EventAudience }>
   /** By project id and user id. */
   roles: Map<string | null, Map<string, Role>>
   /** The sequence up to which the batch covers the log. */
@@ -63,7 +63,7 @@ interface Batch {
 
 /** The next events of one subscriber, and the sequence that its cursor reaches with them. */
 interface Page {
-  events: Event[]
+  events: PlatformEvent[]
   through: number
 }
 
@@ -353,7 +353,7 @@ function pageFromBatch(subscriber: Subscriber, { rows, roles, through }: Batch):
 
 function isVisible(
   { principal, filter, cursor }: Subscriber,
-  event: Event,
+  event: PlatformEvent,
   audience: EventAudience,
   roles: Batch['roles'],
 ): boolean {
@@ -364,7 +364,7 @@ function isVisible(
 }
 
 /** The first events that have at most `maxPageCharacters` together, at least one event. */
-function limitCharacters(events: Event[]): Event[] {
+function limitCharacters(events: PlatformEvent[]): PlatformEvent[] {
   let characters = 0
   const firstTooMany = events.findIndex(
     (event, i) => (characters += JSON.stringify(event.data).length) > maxPageCharacters && i > 0,

@@ -10,7 +10,7 @@ import { forbidden, gone, notFound } from '../../infra/errors.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Role } from '../projects/projects.ts'
 
-export type Event = components['schemas']['Event']
+export type PlatformEvent = components['schemas']['PlatformEvent']
 
 /**
  * The properties of an event that decide who can read it. In a project: members with at least `role`. Without
@@ -59,7 +59,7 @@ export async function numberEvents(db: Db): Promise<number> {
 }
 
 export interface EventPage {
-  events: Event[]
+  events: PlatformEvent[]
   hasMore: boolean
   /** The `after` of the next page: every event up to it was returned, or is not for this caller. */
   next: number
@@ -104,9 +104,9 @@ export async function readEvents(
     )
   // A read after 0 starts at the oldest event that still exists.
   const end = Math.max(after, removed) + maxScanRows
-  const events: Event[] = []
+  const events: PlatformEvent[] = []
   for (const { last: _last, removed: _removed, unnumbered: _unnumbered, ...event } of rows)
-    if (event.id !== null) events.push(event as Event)
+    if (event.id !== null) events.push(event as PlatformEvent)
   if (events.length <= limit)
     return { events, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
   events.pop()
@@ -126,7 +126,7 @@ export async function requireReadableProject(
 }
 
 /** An event by id. Throws 404 when the event does not exist, 403 when the caller cannot read it. */
-export async function findEvent(db: Db, principal: Principal, id: string): Promise<Event> {
+export async function findEvent(db: Db, principal: Principal, id: string): Promise<PlatformEvent> {
   const parameters = { id, user_id: principal.userId }
   let row = await sql.findEvent(db, parameters)
   if (row?.sequence === null) {
@@ -138,7 +138,7 @@ export async function findEvent(db: Db, principal: Principal, id: string): Promi
   const audience = { type: event.type, project_id: event.project_id, user_id, scope, role: min_role }
   if (!canReadEvent(principal, audience, role))
     throw forbidden('You do not have access to this event.', 'audience')
-  return event as Event
+  return event as PlatformEvent
 }
 
 /**

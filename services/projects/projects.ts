@@ -9,7 +9,7 @@ import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 
 export type Project = components['schemas']['Project']
-export type Role = components['schemas']['Role']
+export type Role = components['schemas']['MemberRole']
 
 /** A deleted project can be restored for this time. */
 export const restorableDays = 30

@@ -7,7 +7,7 @@ import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
-import { insertFile, newFileId, type File, type NewFile } from './files.ts'
+import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
 import { quotaFor, usageOf } from './quota.ts'
 import type { Storage } from './storage.ts'
 
@@ -51,7 +51,7 @@ export async function createFile<T>(
   services: CreateFileServices,
   request: CreateFileRequest,
   upload: FileUpload,
-  respond: (tx: Db, file: File) => Promise<T>,
+  respond: (tx: Db, file: StoredFile) => Promise<T>,
 ): Promise<T> {
   const received = await receiveWithinQuota(services, request, upload)
   try {
@@ -122,7 +122,7 @@ export async function addFile(
   { config, events }: { config: Readonly<Config>; events: Emitter },
   id: string,
   fields: NewFile,
-): Promise<File> {
+): Promise<StoredFile> {
   const { projectId, ownerId } = fields
   const file = await insertFile(tx, id, fields)
   const quota = quotaFor(config, projectId)

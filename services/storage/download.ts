@@ -5,7 +5,7 @@ import { notFound } from '../../infra/errors.ts'
 import type { Bytes } from '../../infra/contract/operation.ts'
 import { BlobNotFound, type BlobStore } from './blobs/blob-store.ts'
 import { isSafeInline } from './content-type.ts'
-import { fileById, type StoredFile } from './files.ts'
+import { fileById, type FileRow } from './files.ts'
 
 export interface DownloadOptions {
   disposition: 'inline' | 'attachment'
@@ -22,7 +22,7 @@ const presignedUrlSeconds = 300
 export function toDownload(
   db: Db,
   blobStore: BlobStore,
-  file: StoredFile,
+  file: FileRow,
   { disposition, filename, onStart, cacheable = file.visibility === 'public' }: DownloadOptions,
 ): Bytes {
   const type = typeWithCharset(file)
@@ -74,6 +74,6 @@ export function toDownload(
   }
 }
 
-function typeWithCharset({ content_type: type }: StoredFile): string {
+function typeWithCharset({ content_type: type }: FileRow): string {
   return type.startsWith('text/') ? `${type}; charset=utf-8` : type
 }

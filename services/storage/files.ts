@@ -9,10 +9,10 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { type Page, containsPattern, escapeLike } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 
-export type File = components['schemas']['File']
+export type StoredFile = components['schemas']['StoredFile']
 
 /** A file and the key of its blob. */
-export type StoredFile = File & { blob_key: string }
+export type FileRow = StoredFile & { blob_key: string }
 
 interface FileRequest {
   operation: OperationInfo
@@ -29,7 +29,7 @@ export async function openFile(
   db: Db,
   request: FileRequest & { principal: Principal },
   options: { lock?: boolean } = {},
-): Promise<StoredFile> {
+): Promise<FileRow> {
   return authorize(await loadFile(db, request, options), request)
 }
 
@@ -37,10 +37,10 @@ export async function openFile(
  * Like `openFile`, for a download: a public file needs no API key.
  * @returns null when an API key is required.
  */
-export async function openDownload(db: Db, request: FileRequest): Promise<StoredFile | null> {
+export async function openDownload(db: Db, request: FileRequest): Promise<FileRow | null> {
   const row = await loadFile(db, request)
   if (row.visibility === 'public' && (row.project_id !== null || row.owner_status === 'active'))
-    return toStoredFile(row)
+    return toFileRow(row)
   return request.principal === null ? null : authorize(row, { ...request, principal: request.principal })
 }
 
@@ -54,27 +54,27 @@ async function loadFile(
   return row
 }
 
-function authorize(row: sql.ReadFileRow, request: FileRequest & { principal: Principal }): StoredFile {
+function authorize(row: sql.ReadFileRow, request: FileRequest & { principal: Principal }): FileRow {
   requireAccess(row, request, { name: 'file', id: request.params.id })
-  return toStoredFile(row)
+  return toFileRow(row)
 }
 
-function toStoredFile({
+function toFileRow({
   your_role: _role,
   project_status: _project,
   owner_status: _owner,
   ...file
-}: sql.ReadFileRow): StoredFile {
+}: sql.ReadFileRow): FileRow {
   return file
 }
 
 /** The file without internal fields. */
-export function toFile({ blob_key: _key, ...file }: StoredFile): File {
+export function toFile({ blob_key: _key, ...file }: FileRow): StoredFile {
   return file
 }
 
 /** Any file, expired or not, without authorization; undefined for a missing file. */
-export async function fileById(db: Db, id: string): Promise<File | undefined> {
+export async function fileById(db: Db, id: string): Promise<StoredFile | undefined> {
   return await sql.findFile(db, { id })
 }
 
@@ -94,7 +94,7 @@ export interface NewFile {
 }
 
 /** Inserts a file whose blob is stored under the id. Does not check the quota. */
-export async function insertFile(db: Db, id: string, file: NewFile): Promise<File> {
+export async function insertFile(db: Db, id: string, file: NewFile): Promise<StoredFile> {
   return await sql.insertFile(db, {
     id,
     project_id: file.projectId,
@@ -140,7 +140,7 @@ export async function listFiles(
   db: Db,
   workspaceId: string,
   { content_type: contentType, path, q, ...query }: FileListQuery,
-): Promise<Page<File>> {
+): Promise<Page<StoredFile>> {
   const folder = path?.replace(/\/+$/, '')
   return await sql.listFiles(db, {
     ...query,

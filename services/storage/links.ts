@@ -5,7 +5,7 @@ import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { notFound } from '../../infra/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import type { StoredFile } from './files.ts'
+import type { FileRow } from './files.ts'
 
 export type FileLink = components['schemas']['FileLink']
 
@@ -35,13 +35,13 @@ export async function insertLink(
 }
 
 /** Throws 404 when the file has no link with this id. */
-export async function findLink(db: Db, file: StoredFile, id: string): Promise<FileLink> {
+export async function findLink(db: Db, file: FileRow, id: string): Promise<FileLink> {
   const link = await sql.findLink(db, { file_id: file.id, id })
   if (link === undefined) throw notFound('link', id)
   return link
 }
 
-export async function revokeLink(db: Db, file: StoredFile, id: string): Promise<FileLink> {
+export async function revokeLink(db: Db, file: FileRow, id: string): Promise<FileLink> {
   await sql.revokeLink(db, { id })
   return await findLink(db, file, id)
 }
@@ -53,7 +53,7 @@ export interface LinkListQuery {
   order: 'asc' | 'desc'
 }
 
-export async function listLinks(db: Db, file: StoredFile, query: LinkListQuery): Promise<Page<FileLink>> {
+export async function listLinks(db: Db, file: FileRow, query: LinkListQuery): Promise<Page<FileLink>> {
   return await sql.listLinks(db, { ...query, file_id: file.id })
 }
 
@@ -61,7 +61,7 @@ export async function listLinks(db: Db, file: StoredFile, query: LinkListQuery):
 export async function findByToken(
   db: Db,
   token: string,
-): Promise<{ link: { id: string; status: string }; file: StoredFile } | null> {
+): Promise<{ link: { id: string; status: string }; file: FileRow } | null> {
   const row = await sql.findLinkedFile(db, { digest: digestOf(token) })
   if (row === undefined) return null
   const { link_id: id, link_status: status, ...file } = row

@@ -2,7 +2,7 @@
 // the delivery from the response.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
-import type { Event } from '../events/log.ts'
+import type { PlatformEvent } from '../events/log.ts'
 import { type Attempt, retryDelayMs } from './deliveries.ts'
 import { WebhookRequestError, type WebhookClient } from './http-client.ts'
 import type { AttemptOutcome } from './record-attempts.ts'
@@ -24,7 +24,7 @@ export interface DueDelivery {
   failing: boolean
   /** Whether the endpoint's owner may still read the event. */
   allowed: boolean
-  event: Event
+  event: PlatformEvent
 }
 
 export interface SendOptions {

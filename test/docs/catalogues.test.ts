@@ -60,7 +60,7 @@ t.test('every declared error status has a code, and codesByStatus matches the ca
       status,
     )
   t.same(
-    contract.components.schemas.Error.properties.error.properties.code.enum,
+    contract.components.schemas.ErrorResponse.properties.error.properties.code.enum,
     errors.map(({ code }) => code),
   )
 })

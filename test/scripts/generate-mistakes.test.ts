@@ -119,6 +119,28 @@ const mistakes: Record<string, Mistake> = {
     says: /name.*string/,
     at: 'name: 5',
   },
+  'a schema with the name of a global type': {
+    change: [
+      '    Name:\n      type: string\n',
+      "    Name: { $ref: '#/components/schemas/File' }\n    File:\n      type: string\n",
+    ],
+    says: /`File` is the name of a global type/,
+    at: 'File:',
+  },
+  'a schema with a name that is not PascalCase': {
+    change: [
+      '    Name:\n      type: string\n',
+      "    Name: { $ref: '#/components/schemas/Name-2' }\n    Name-2:\n      type: string\n",
+    ],
+    says: /`Name-2` must be PascalCase/,
+    at: 'Name-2:',
+  },
+  'two schemas with one name': {
+    file: 'edge.yaml',
+    change: ['    Label: {', "    Label: { $ref: '#/components/schemas/Name' }\n    Name: {"],
+    says: /`Name` in things\.yaml and in edge\.yaml/,
+    at: 'Name: {',
+  },
   'a response without a schema': {
     change: [
       "content: { application/json: { schema: { $ref: '#/components/schemas/ThingList' } } }",
@@ -415,7 +437,8 @@ const mistakes: Record<string, Mistake> = {
   },
   'a stream without declared events': {
     change: [
-      "              x-stream-events:\n                message: { $ref: '#/components/schemas/Event' }\n",
+      '              x-stream-events:\n' +
+        "                message: { $ref: '#/components/schemas/PlatformEvent' }\n",
       '',
     ],
     says: /requires `x-stream-events`/,
@@ -427,7 +450,7 @@ const mistakes: Record<string, Mistake> = {
     at: 'application/json:',
   },
   'an event of a stream without a component': {
-    change: ["message: { $ref: '#/components/schemas/Event' }", 'message: { type: string }'],
+    change: ["message: { $ref: '#/components/schemas/PlatformEvent' }", 'message: { type: string }'],
     says: /the data of `message` must be a \$ref/,
     at: 'message: {',
   },

@@ -11,7 +11,7 @@ const eitherPath = `paths:
       requestBody:
         required: true
         content:
-          application/json: { schema: { $ref: '#/components/schemas/Body' } }
+          application/json: { schema: { $ref: '#/components/schemas/LabelBody' } }
           multipart/form-data:
             schema:
               type: object

@@ -1,6 +1,6 @@
 -- The columns of a Document, from documents d, without its project.
--- @type source Schemas['Document']['source']
--- @type error NonNullable<Schemas['Document']['error']>
+-- @type source Schemas['KnowledgeDocument']['source']
+-- @type error NonNullable<Schemas['KnowledgeDocument']['error']>
 -- @type metadata Record<string, string>
 d.id, d.knowledge_base_id, d.name,
 jsonb_build_object(

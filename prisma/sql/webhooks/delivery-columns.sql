@@ -3,7 +3,7 @@
 -- @type event_type EventType
 -- @type attempts Schemas['WebhookAttempt'][]
 -- @type request { url: string; headers: Record<string, string> }
--- @type event Schemas['Event']
+-- @type event Schemas['PlatformEvent']
 d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
 d.next_attempt_at, d.request, d.created_at,
 CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT {events/is-tenant-event type=e.type}

@@ -5,9 +5,14 @@ import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { forbidden, invalidField, payloadTooLarge, RolledBack } from '../../../infra/errors.ts'
 import type { FormWithFile } from '../../../infra/contract/operation.ts'
-import { openFile, type File } from '../../storage/files.ts'
+import { openFile, type StoredFile } from '../../storage/files.ts'
 import { createFile, type CreateFileRequest, type CreateFileServices } from '../../storage/create-file.ts'
-import { addDocument, type AddedDocument, type Document, type DocumentServices } from './documents.ts'
+import {
+  addDocument,
+  type AddedDocument,
+  type KnowledgeDocument,
+  type DocumentServices,
+} from './documents.ts'
 import { openKnowledgeBase, type KnowledgeBaseRequest, type OwnedKnowledgeBase } from './knowledge-bases.ts'
 
 export type CreateDocumentServices = DocumentServices & CreateFileServices & { db: Db }
@@ -75,7 +80,7 @@ async function openSourceFile(
   { operation, principal }: KnowledgeBaseRequest,
   projectId: string | null,
   id: string,
-): Promise<File> {
+): Promise<StoredFile> {
   if (!principal.scopes.has('storage:read'))
     throw forbidden('Creating a document from a stored file requires the scope storage:read.', 'scope')
   const file = await openFile(
@@ -97,9 +102,9 @@ export type DocumentForm = FormWithFile<Omit<components['schemas']['DocumentUplo
 
 /** Rolls back the new file, because a document with the same bytes exists. */
 class DocumentExists extends RolledBack {
-  document: Document
+  document: KnowledgeDocument
 
-  constructor(document: Document) {
+  constructor(document: KnowledgeDocument) {
     super('a document with the same bytes exists')
     this.document = document
   }
@@ -121,7 +126,7 @@ export async function createUploadedDocument<Reply>(
   const { db, config } = services
   const { project_id: projectId } = await openKnowledgeBase(db, request)
   const maxBytes = Math.min(config.documentMaxBytes, config.uploadMaxBytes)
-  const addCreated = async (tx: Db, created: File): Promise<Reply> => {
+  const addCreated = async (tx: Db, created: StoredFile): Promise<Reply> => {
     const { id } = await openKnowledgeBase(tx, request, { lock: 'reference' })
     const { id: fileId, content_type: contentType, sha256 } = created
     const { metadata } = form.fields()

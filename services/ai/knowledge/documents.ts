@@ -13,7 +13,7 @@ import { containsPattern, type Page } from '../../../infra/database/pagination.t
 import type { Principal } from '../../users/authentication.ts'
 import { requirePermission, requireWorkspaceStatus } from '../../projects/resource-access.ts'
 
-export type Document = components['schemas']['Document']
+export type KnowledgeDocument = components['schemas']['KnowledgeDocument']
 export type DocumentStatus = components['schemas']['DocumentStatus']
 export type DocumentText = components['schemas']['DocumentText']
 
@@ -34,10 +34,14 @@ export interface DocumentServices {
 }
 
 /** A document with the fields that its events and jobs need. */
-export type OwnedDocument = Document & { owner_id: string; wanted: number }
+export type OwnedDocument = KnowledgeDocument & { owner_id: string; wanted: number }
 
 /** The document without internal fields. */
-export function toDocument({ owner_id: _owner, wanted: _wanted, ...document }: OwnedDocument): Document {
+export function toDocument({
+  owner_id: _owner,
+  wanted: _wanted,
+  ...document
+}: OwnedDocument): KnowledgeDocument {
   return document
 }
 
@@ -88,7 +92,7 @@ export async function listDocuments(
   db: Db,
   knowledgeBaseId: string,
   { q, ...query }: DocumentListQuery,
-): Promise<Page<Document>> {
+): Promise<Page<KnowledgeDocument>> {
   return await sql.listDocuments(db, {
     knowledge_base_id: knowledgeBaseId,
     pattern: q === undefined ? undefined : containsPattern(q),
@@ -109,7 +113,7 @@ export interface NewDocument {
 
 /** `created` is false if the knowledge base already had a document with the same bytes. */
 export interface AddedDocument {
-  document: Document
+  document: KnowledgeDocument
   created: boolean
 }
 
@@ -180,7 +184,7 @@ export async function updateDocument(
   { documents, events }: DocumentServices,
   previous: OwnedDocument,
   { name = null, metadata = null, text, reparse = text !== undefined }: DocumentUpdate,
-): Promise<Document> {
+): Promise<KnowledgeDocument> {
   if (text !== undefined) {
     const content = { id: previous.id, source: text.text, sha256: text.sha256 }
     await sql.updateDocumentSource(tx, content).catch((error) => {
@@ -211,7 +215,7 @@ export async function deleteDocumentsOfFiles(tx: Db, events: Emitter, fileIds: s
  * The parsed text, which the offsets of chunks and citations refer to. Throws 409 unless the document is
  * ready.
  */
-export async function getDocumentText(db: Db, { id, status }: Document): Promise<DocumentText> {
+export async function getDocumentText(db: Db, { id, status }: KnowledgeDocument): Promise<DocumentText> {
   const text = status === 'ready' ? await sql.findDocumentText(db, { document_id: id }) : undefined
   if (text === undefined) throw invalidState('document', status)
   return text
