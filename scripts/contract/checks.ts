@@ -1,7 +1,6 @@
 // The checks of every response: a declared status that is no server error, and the declared media type,
 // body and header fields.
 import type { Json, Response } from './document.ts'
-import { optionalHeaders } from './exceptions.ts'
 import type { Answer } from './sender.ts'
 import { describe, type Validation } from './validation.ts'
 
@@ -59,12 +58,10 @@ function bodyProblems(answer: Answer, { media }: Response, validation: Validatio
 }
 
 function headerProblems({ status, headers }: Answer, declared: Response, validation: Validation): Problem[] {
-  return declared.headers.flatMap(({ name, schema, pointer }) => {
+  return declared.headers.flatMap(({ name, required, schema, pointer }) => {
     const value = headers.get(name)
     if (value === null)
-      return optionalHeaders.has(name.toLowerCase())
-        ? []
-        : [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }]
+      return required ? [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }] : []
     const typed = ['integer', 'number'].includes(schema.type) && value.trim() !== '' ? Number(value) : value
     const [problem] = validation.answered(pointer, typed)
     return problem === undefined

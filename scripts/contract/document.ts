@@ -21,7 +21,7 @@ export interface Media {
 
 export interface Response {
   media: Media[]
-  headers: Array<{ name: string; schema: Json; pointer: string }>
+  headers: Array<{ name: string; required: boolean; schema: Json; pointer: string }>
 }
 
 export interface Operation {
@@ -82,7 +82,8 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
           const response = located(document, node.responses[status], `${at}/responses/${status}`)
           const headers = Object.entries<Json>(response.node.headers ?? {}).map(([name, header]) => {
             const found = located(document, header, `${response.pointer}/headers/${segment(name)}`)
-            return { name, schema: schemaOf(document, found.node.schema), pointer: `${found.pointer}/schema` }
+            const { required = false, schema } = found.node
+            return { name, required, schema: schemaOf(document, schema), pointer: `${found.pointer}/schema` }
           })
           return [Number(status), { media: mediaOf(document, response), headers }]
         }),

@@ -4,15 +4,6 @@ import fc from 'fast-check'
 /** Operations that change global state or need input from another system. Only their errors are checked. */
 export const neverSucceeds = new Set(['advanceTestClock', 'receiveStripeEvent'])
 
-/** Declared response header fields that may be absent. */
-export const optionalHeaders = new Set([
-  'upload-offset',
-  'upload-expires',
-  'upload-file-id',
-  'upload-length',
-  'upload-metadata',
-])
-
 /** Request header fields that change the outcome; only the checks about them send them. */
 export const semanticHeaders = new Set([
   'idempotency-key',

@@ -1,4 +1,4 @@
-// Reads and lints spec/, bundles it into one document and adds the implied responses.
+// Reads and lints spec/, bundles it into one document and adds the implied responses and headers.
 // Every problem is reported with file, line and column.
 import {
   BaseResolver,
@@ -11,6 +11,7 @@ import {
 import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { GenerateError } from './error.ts'
+import { addImpliedHeaders } from './implied-headers.ts'
 import { addImpliedResponses } from './implied-responses.ts'
 import { findBrokenReferences } from './references.ts'
 import { platformRules, ruleNames } from './rules.ts'
@@ -97,6 +98,7 @@ export async function readContract(root: string): Promise<Json> {
   if (failed.length > 0) throw new ContractError(sorted(failed, dirname(root)))
   const document = bundled.bundle.parsed as Json
   addImpliedResponses(document)
+  addImpliedHeaders(document)
   return document
 }
 

@@ -5,7 +5,8 @@ import { resolve } from './resolve.ts'
 
 type Json = any
 
-interface Declared {
+/** An operation and what it inherits. */
+export interface Declared {
   document: Json
   operation: Json
   method: string
@@ -17,8 +18,11 @@ const takes =
   ({ parameters }: Declared): boolean =>
     parameters.some((p) => p.name === name)
 /** Whether responses are stored by Idempotency-Key. */
-const usesIdempotency = (declared: Declared): boolean =>
+export const usesIdempotency = (declared: Declared): boolean =>
   takes('Idempotency-Key')(declared) && declared.operation['x-idempotency'] !== 'none'
+export function isSecured({ document, operation }: Declared): boolean {
+  return (operation.security ?? document.security ?? []).length > 0
+}
 const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
 
 /** The condition of each group of x-implied-responses. */
@@ -29,7 +33,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
     Object.entries<Json>(operation.responses).some(
       ([status, r]) => status < '300' && resolve(document, r).content?.['application/json'] !== undefined,
     ),
-  secured: ({ document, operation }) => (operation.security ?? document.security ?? []).length > 0,
+  secured: isSecured,
   // A client may send a body even if the operation declares none.
   body: ({ method }) => method !== 'get' && method !== 'options',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
@@ -42,30 +46,37 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
 /** Changes `document`. The operation's own responses take precedence. */
 export function addImpliedResponses(document: Json): void {
   const implied = Object.entries<Record<string, string>>(document['x-implied-responses'] ?? {})
-  for (const path of Object.values<Json>(document.paths)) {
-    for (const method of methods) {
-      const operation = path[method]
-      if (!operation) continue
-      const parameters = [...(path.parameters ?? []), ...(operation.parameters ?? [])].map((p) =>
-        resolve(document, p),
-      )
-      const all: Record<string, Json> = {}
-      for (const [when, responses] of implied) {
-        if (!conditions[when]({ document, operation, method, parameters })) continue
-        for (const [status, name] of Object.entries(responses))
-          all[status] = { $ref: `#/components/responses/${name}` }
-      }
-      Object.assign(all, operation.responses)
-      const addPage = returnsPages(document, operation)
-        ? (response: Json): Json => withPage(document, response)
-        : (response: Json): Json => response
-      operation.responses = Object.fromEntries(
-        Object.keys(all)
-          .sort()
-          .map((status) => [status, addPage(all[status])]),
-      )
+  for (const declared of declaredOperations(document)) {
+    const { operation } = declared
+    const all: Record<string, Json> = {}
+    for (const [when, responses] of implied) {
+      if (!conditions[when](declared)) continue
+      for (const [status, name] of Object.entries(responses))
+        all[status] = { $ref: `#/components/responses/${name}` }
     }
+    Object.assign(all, operation.responses)
+    const addPage = returnsPages(document, operation)
+      ? (response: Json): Json => withPage(document, response)
+      : (response: Json): Json => response
+    operation.responses = Object.fromEntries(
+      Object.keys(all)
+        .sort()
+        .map((status) => [status, addPage(all[status])]),
+    )
   }
+}
+
+/** The operations of the bundled document. */
+export function declaredOperations(document: Json): Declared[] {
+  return Object.values<Json>(document.paths).flatMap((path) =>
+    methods
+      .filter((method) => path[method] !== undefined)
+      .map((method) => {
+        const operation = path[method]
+        const parameters = [...(path.parameters ?? []), ...(operation.parameters ?? [])]
+        return { document, operation, method, parameters: parameters.map((p) => resolve(document, p)) }
+      }),
+  )
 }
 
 function returnsPages(document: Json, { responses }: Json): boolean {

@@ -27,6 +27,8 @@ import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
+/** The extensions that the generator has carried out. */
+const unpublished = new Set(['x-implied-responses', 'x-implied-headers', 'x-events'])
 
 export interface Emitted {
   operations: Operation[]
@@ -57,9 +59,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
   // Before the compilation: it adds the objects and payloads of events to the pools.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
-  const published = Object.fromEntries(
-    Object.entries(document).filter(([key]) => key !== 'x-implied-responses' && key !== 'x-events'),
-  )
+  const published = Object.fromEntries(Object.entries(document).filter(([key]) => !unpublished.has(key)))
   const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const served = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],

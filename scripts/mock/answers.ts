@@ -51,10 +51,9 @@ export function answerOf(document: Json, operation: Json, { code, example }: Pre
     throw new Error(`${operation.operationId} declares no ${status}, but ${statuses.join(', ')}`)
   const response = resolve(document, operation.responses[status])
   const headers = Object.fromEntries(
-    Object.entries<Json>(response.headers ?? {}).map(([name, header]) => [
-      name,
-      headerValue(document, name, resolve(document, header)),
-    ]),
+    Object.entries<Json>(response.headers ?? {})
+      .filter(([name]) => !omittedHeaders.has(name))
+      .map(([name, header]) => [name, headerValue(document, name, resolve(document, header))]),
   )
   const [contentType, media] = Object.entries<Json>(response.content ?? {})[0] ?? [null, null]
   if (contentType === null) return { status, contentType, headers, body: null }
@@ -97,6 +96,9 @@ function exampleOf(
 export function valueOf(document: Json, schema: Json): Json {
   return sample(schema, { skipReadOnly: false, quiet: true, maxSampleDepth: 12 } as never, document)
 }
+
+/** The mock server sets the ID of the request itself, and stores no responses. */
+const omittedHeaders = new Set(['X-Request-ID', 'Idempotent-Replayed'])
 
 function headerValue(document: Json, name: string, header: Json): string {
   if (name.toLowerCase() === 'etag') return '"mock"'

@@ -733,6 +733,18 @@ const mistakes: Record<string, Mistake> = {
     says: /unknown `outcome`/,
     at: 'outcome',
   },
+  'an unknown implied header': {
+    file: 'openapi.yaml',
+    change: ['X-Request-ID: RequestID', 'X-Request-ID: RequestId'],
+    says: /no `RequestId`/,
+    at: 'X-Request-ID',
+  },
+  'an unknown condition of implied headers': {
+    file: 'openapi.yaml',
+    change: ['  counted: {', '  limited: {'],
+    says: /unknown `limited`: every, counted, unavailable, replayable/,
+    at: 'limited',
+  },
 }
 
 async function problemsOf(folder: string): Promise<Problem[]> {

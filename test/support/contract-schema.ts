@@ -49,10 +49,19 @@ export function replyOf(id: OperationId, status: number): Schema | null {
   return content === undefined ? null : expanded(content.schema)
 }
 
-/** The headers that a response declares, with their schemas. */
-export function headersOf(id: OperationId, status: number): Array<[name: string, schema: Schema]> {
+/** A header that a response declares. */
+export interface DeclaredHeader {
+  name: string
+  required: boolean
+  schema: Schema
+}
+
+export function headersOf(id: OperationId, status: number): DeclaredHeader[] {
   const headers = dereferenced(declarationOf(id).responses[status])?.headers ?? {}
-  return Object.entries(headers).map(([name, header]) => [name, dereferenced(dereferenced(header).schema)])
+  return Object.entries(headers).map(([name, node]) => {
+    const { required = false, schema } = dereferenced(node)
+    return { name, required, schema: dereferenced(schema) }
+  })
 }
 
 /** The query parameters. */

@@ -1,5 +1,6 @@
 // Rules for paths, references and the document as a whole: everything that the generator would silently
 // ignore.
+import { headerConditions } from '../implied-headers.ts'
 import { conditions } from '../implied-responses.ts'
 import { methods } from '../methods.ts'
 import { eachOperation, resolved, type Context } from './visit.ts'
@@ -25,6 +26,27 @@ export const documentRules = {
               ctx.report({
                 message: `\`${status}\`: an implied response must be 304 or an error (three digits)`,
                 location: location.child(status).key(),
+              })
+          }
+        }
+      },
+    },
+  }),
+  'implied-headers': () => ({
+    Root: {
+      enter(root: any, ctx: Context) {
+        for (const [when, headers] of Object.entries<any>(root['x-implied-headers'] ?? {})) {
+          const location = ctx.location.child(['x-implied-headers', when])
+          if (headerConditions[when] === undefined)
+            ctx.report({
+              message: `unknown \`${when}\`: ${Object.keys(headerConditions).join(', ')}`,
+              location: location.key(),
+            })
+          for (const [field, name] of Object.entries<string>(headers)) {
+            if (root.components?.headers?.[name] === undefined)
+              ctx.report({
+                message: `components/headers has no \`${name}\``,
+                location: location.child(field),
               })
           }
         }

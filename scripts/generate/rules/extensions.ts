@@ -26,6 +26,7 @@ const extensions: Record<string, Record<string, Check>> = {
         ? null
         : 'a positive integer for each policy, the requests per minute',
     'x-implied-responses': anything,
+    'x-implied-headers': anything,
     'x-events': anything,
     'x-error-codes': anything,
     'x-tagGroups': groups,

@@ -1,0 +1,60 @@
+// Adds the headers of x-implied-headers to each response, depending on its operation and status.
+import { declaredOperations, isSecured, usesIdempotency, type Declared } from './implied-responses.ts'
+import { resolve } from './resolve.ts'
+
+type Json = any
+
+/** The condition of each group of x-implied-headers. */
+export const headerConditions: Record<string, (declared: Declared, status: string) => boolean> = {
+  every: () => true,
+  counted: (declared) => declared.operation['x-rate-limit'] !== undefined || isSecured(declared),
+  unavailable: (_, status) => status === '429' || status === '503',
+  // Only successes are stored.
+  replayable: (declared, status) => status.startsWith('2') && usesIdempotency(declared),
+}
+
+/** A response of an operation. `headers` are references by field name, `key` identifies them. */
+interface Use {
+  responses: Json
+  status: string
+  headers: Record<string, Json>
+  key: string
+}
+
+/** Changes `document`. The response's own headers take precedence. */
+export function addImpliedHeaders(document: Json): void {
+  const uses = declaredOperations(document).flatMap((declared) => usesOf(document, declared))
+  for (const [ref, own] of Map.groupBy(uses, ({ responses, status }) => responses[status].$ref)) {
+    if (ref === undefined) for (const use of own) use.responses[use.status] = withHeaders(document, use)
+    else addToComponent(document, own)
+  }
+}
+
+function usesOf(document: Json, declared: Declared): Use[] {
+  const implied = Object.entries<Record<string, string>>(document['x-implied-headers'] ?? {})
+  const { responses } = declared.operation
+  return Object.keys(responses).map((status) => {
+    const names = implied
+      .filter(([when]) => headerConditions[when](declared, status))
+      .flatMap(([, headers]) => Object.entries(headers))
+    const headers = Object.fromEntries(
+      names.map(([field, name]) => [field, { $ref: `#/components/headers/${name}` }]),
+    )
+    return { responses, status, headers, key: Object.keys(headers).join() }
+  })
+}
+
+/** The component gets the headers that most of its uses have; each other use becomes a copy. */
+function addToComponent(document: Json, uses: Use[]): void {
+  const groups = [...Map.groupBy(uses, ({ key }) => key).values()].sort((a, b) => b.length - a.length)
+  const [most, ...others] = groups
+  for (const use of others.flat()) use.responses[use.status] = withHeaders(document, use)
+  const component = resolve(document, most[0].responses[most[0].status])
+  Object.assign(component, withHeaders(document, most[0]))
+}
+
+function withHeaders(document: Json, { responses, status, headers }: Use): Json {
+  const { description, headers: own, ...rest } = resolve(document, responses[status])
+  const all = { ...headers, ...own }
+  return { description, ...(Object.keys(all).length > 0 && { headers: all }), ...rest }
+}
