@@ -11336,6 +11336,9 @@ export interface components {
         /** @description The request is invalid. `details.errors` lists all problems. */
         InvalidRequest: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11345,6 +11348,9 @@ export interface components {
         /** @description The API key is missing or invalid. `details.reason` states the reason. */
         Unauthorized: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
@@ -11368,6 +11374,9 @@ export interface components {
         /** @description The API key is valid but does not permit this request. */
         Forbidden: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11389,6 +11398,9 @@ export interface components {
         /** @description The resource does not exist or is not visible to you. */
         NotFound: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11409,6 +11421,9 @@ export interface components {
         /** @description The operation cannot produce a media type in `Accept`. */
         NotAcceptable: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11431,6 +11446,9 @@ export interface components {
         /** @description The request conflicts with another resource or a concurrent request (`CONFLICT`), or the state of the resource does not allow it (`INVALID_STATE`). `details.constraint` names the conflict or the state. */
         Conflict: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11453,6 +11471,9 @@ export interface components {
         /** @description The resource does not match `If-Match`. */
         PreconditionFailed: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11475,6 +11496,9 @@ export interface components {
         /** @description The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
         PayloadTooLarge: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11496,6 +11520,9 @@ export interface components {
         /** @description The operation does not support the media type of the body. */
         UnsupportedMediaType: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11518,6 +11545,9 @@ export interface components {
         /** @description The `Idempotency-Key` was used with a different request body. */
         IdempotencyMismatch: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11540,6 +11570,9 @@ export interface components {
         /** @description Too many requests. */
         RateLimited: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -11562,6 +11595,9 @@ export interface components {
         /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
         ServerError: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11582,6 +11618,9 @@ export interface components {
         /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
         Unavailable: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -11603,6 +11642,9 @@ export interface components {
         /** @description The resource still matches the `ETag` in `If-None-Match`. */
         NotModified: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -11611,6 +11653,9 @@ export interface components {
         /** @description The request body took too long to arrive. */
         RequestTimeout: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11631,6 +11676,9 @@ export interface components {
         /** @description The range starts after the end of the content. */
         RangeNotSatisfiable: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Content-Range": components["headers"]["ContentRange"];
                 [name: string]: unknown;
             };
@@ -11641,6 +11689,9 @@ export interface components {
         /** @description `Tus-Resumable` is not `1.0.0`, or the resource does not match `If-Match`. */
         OtherVersion: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Tus-Version": components["headers"]["TusVersion"];
                 [name: string]: unknown;
             };
@@ -11651,6 +11702,9 @@ export interface components {
         /** @description The resource existed but is no longer available. */
         Gone: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11672,6 +11726,9 @@ export interface components {
         /** @description The bytes do not match `Upload-Checksum`, or the file does not match its `sha256`. */
         ChecksumMismatch: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11681,6 +11738,9 @@ export interface components {
         /** @description The content. */
         Content: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 ETag: components["headers"]["ETag"];
                 "Last-Modified": components["headers"]["LastModified"];
                 "Accept-Ranges": components["headers"]["AcceptRanges"];
@@ -11694,6 +11754,9 @@ export interface components {
         /** @description The requested range of the content. */
         PartialContent: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 ETag: components["headers"]["ETag"];
                 "Last-Modified": components["headers"]["LastModified"];
                 "Accept-Ranges": components["headers"]["AcceptRanges"];
@@ -11708,6 +11771,9 @@ export interface components {
         /** @description The content is at the URL in `Location`, which is valid for five minutes. */
         Elsewhere: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 Location: components["headers"]["Location"];
                 [name: string]: unknown;
             };
@@ -11716,6 +11782,10 @@ export interface components {
         /** @description The answer as server-sent events. */
         MessageStream: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -11725,6 +11795,9 @@ export interface components {
         /** @description The payment page. */
         PayPage: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11734,6 +11807,9 @@ export interface components {
         /** @description Redirect to the URL in `Location`. */
         SentOn: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 /** @description The payment page, the payment page of the gateway, or `success_url`. */
                 Location?: string;
                 [name: string]: unknown;
@@ -11743,6 +11819,9 @@ export interface components {
         /** @description HTML page: the checkout session does not exist. */
         NoPage: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11752,6 +11831,9 @@ export interface components {
         /** @description HTML page: the checkout session has expired; with a link back to the shop. */
         ExpiredPage: {
             headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
             };
             content: {
@@ -11828,6 +11910,16 @@ export interface components {
     };
     requestBodies: never;
     headers: {
+        /** @description The ID of the request: your own `X-Request-ID` if it has 1 to 128 printable ASCII characters, otherwise a generated one. Quote it in problem reports. */
+        RequestID: string;
+        /** @description The policy by which the request was counted, the requests left in the current window (`r`), and the seconds until the next one starts (`t`). Absent if the request failed before it was counted. */
+        RateLimit: string;
+        /** @description The policy of `RateLimit`: the maximum number of requests (`q`) per window of `w` seconds. */
+        RateLimitPolicy: string;
+        /** @description The number of seconds to wait before the next request. */
+        RetryAfter: number;
+        /** @description `true` if this is the stored response of an earlier request with the same `Idempotency-Key`. Absent otherwise. */
+        IdempotentReplayed: "true";
         /** @description The version of the resource, as a strong validator (RFC 9110). */
         ETag: string;
         /** @description When the content was created (RFC 9110 date). */
@@ -11840,8 +11932,6 @@ export interface components {
         CrossOriginResourcePolicy: "cross-origin";
         /** @description The returned range and the total size, for example `bytes 0-99/1000`. */
         ContentRange: string;
-        /** @description The number of seconds to wait before the next request. */
-        RetryAfter: number;
         /** @description Links to the first, previous, next and last page (RFC 8288). */
         Link: string;
         /** @description The URL of the resource. */
@@ -11878,6 +11968,9 @@ export interface operations {
             /** @description Your profile. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -11914,6 +12007,9 @@ export interface operations {
             /** @description The updated profile. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -11948,6 +12044,9 @@ export interface operations {
             /** @description Your settings. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -11984,6 +12083,9 @@ export interface operations {
             /** @description The updated settings. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12019,6 +12121,9 @@ export interface operations {
             /** @description Your avatar. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12056,6 +12161,10 @@ export interface operations {
             /** @description The new avatar. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12092,6 +12201,9 @@ export interface operations {
             /** @description The avatar was deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12134,6 +12246,9 @@ export interface operations {
             /** @description The image. Clients can cache it permanently. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     "Last-Modified": components["headers"]["LastModified"];
                     "Accept-Ranges": components["headers"]["AcceptRanges"];
@@ -12148,6 +12263,9 @@ export interface operations {
             /** @description The requested byte range. */
             206: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     "Last-Modified": components["headers"]["LastModified"];
                     "Accept-Ranges": components["headers"]["AcceptRanges"];
@@ -12190,6 +12308,9 @@ export interface operations {
             /** @description A page of invitations. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -12227,6 +12348,9 @@ export interface operations {
             /** @description A page of API keys. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -12262,6 +12386,10 @@ export interface operations {
             /** @description The new API key with its secret. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -12301,6 +12429,9 @@ export interface operations {
             /** @description The API key. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12337,6 +12468,9 @@ export interface operations {
             /** @description The API key was revoked. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12375,6 +12509,10 @@ export interface operations {
             /** @description The new API key with its secret. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -12423,6 +12561,9 @@ export interface operations {
             /** @description A page of users. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -12458,6 +12599,10 @@ export interface operations {
             /** @description The new user with an API key. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -12496,6 +12641,9 @@ export interface operations {
             /** @description The user. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12536,6 +12684,9 @@ export interface operations {
             /** @description The updated user. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12575,6 +12726,9 @@ export interface operations {
             /** @description The user was deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12621,6 +12775,9 @@ export interface operations {
             /** @description A page of projects. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -12656,6 +12813,10 @@ export interface operations {
             /** @description The new project. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -12695,6 +12856,9 @@ export interface operations {
             /** @description The project. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12735,6 +12899,9 @@ export interface operations {
             /** @description The updated project. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12774,6 +12941,9 @@ export interface operations {
             /** @description The project was deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12808,6 +12978,10 @@ export interface operations {
             /** @description The restored project. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12846,6 +13020,10 @@ export interface operations {
             /** @description The archived project. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12884,6 +13062,10 @@ export interface operations {
             /** @description The active project. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12930,6 +13112,9 @@ export interface operations {
             /** @description A page of members. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -12969,6 +13154,10 @@ export interface operations {
             /** @description The new member. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -12979,6 +13168,10 @@ export interface operations {
             /** @description No user has this email address. The new invitation. */
             202: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13019,6 +13212,9 @@ export interface operations {
             /** @description The member. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -13061,6 +13257,9 @@ export interface operations {
             /** @description The updated member. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -13102,6 +13301,9 @@ export interface operations {
             /** @description The member was removed. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13145,6 +13347,9 @@ export interface operations {
             /** @description A page of invitations. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -13182,6 +13387,9 @@ export interface operations {
             /** @description The invitation. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -13220,6 +13428,9 @@ export interface operations {
             /** @description The invitation was revoked. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13257,6 +13468,10 @@ export interface operations {
             /** @description Your new membership. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -13310,6 +13525,9 @@ export interface operations {
             /** @description A page of files. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -13348,6 +13566,10 @@ export interface operations {
             /** @description The file. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -13401,6 +13623,10 @@ export interface operations {
             /** @description The upload. Send its bytes to the URL in `Location`. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     "Tus-Resumable": components["headers"]["TusResumable"];
@@ -13441,6 +13667,7 @@ export interface operations {
             /** @description The capabilities, in the response headers. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     "Tus-Version": components["headers"]["TusVersion"];
                     /** @description Comma-separated list of the supported tus extensions. */
                     "Tus-Extension"?: string;
@@ -13452,8 +13679,37 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidRequest"];
-            500: components["responses"]["ServerError"];
+            /** @description The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
         };
     };
     getUpload: {
@@ -13479,11 +13735,14 @@ export interface operations {
             /** @description The upload. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     "Tus-Resumable": components["headers"]["TusResumable"];
                     "Upload-Offset": components["headers"]["UploadOffset"];
                     /** @description Size of the whole file in bytes. */
-                    "Upload-Length"?: number;
+                    "Upload-Length": number;
                     /** @description The `Upload-Metadata` of the creation request, unchanged. */
                     "Upload-Metadata"?: string;
                     "Upload-Expires": components["headers"]["UploadExpires"];
@@ -13530,6 +13789,9 @@ export interface operations {
             /** @description The upload is deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Tus-Resumable": components["headers"]["TusResumable"];
                     [name: string]: unknown;
                 };
@@ -13578,6 +13840,9 @@ export interface operations {
             /** @description The bytes are stored. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Tus-Resumable": components["headers"]["TusResumable"];
                     "Upload-Offset": components["headers"]["UploadOffset"];
                     "Upload-Expires": components["headers"]["UploadExpires"];
@@ -13620,6 +13885,9 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -13660,6 +13928,9 @@ export interface operations {
             /** @description The updated file. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -13699,6 +13970,9 @@ export interface operations {
             /** @description Deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13780,6 +14054,9 @@ export interface operations {
             /** @description A page of links. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -13819,6 +14096,10 @@ export interface operations {
             /** @description The link with its `url`. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -13860,6 +14141,9 @@ export interface operations {
             /** @description The link, without its `url`. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -13898,6 +14182,9 @@ export interface operations {
             /** @description The link is revoked. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -13972,6 +14259,9 @@ export interface operations {
             /** @description The usage. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14011,6 +14301,9 @@ export interface operations {
             /** @description A page of models. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -14042,6 +14335,9 @@ export interface operations {
             /** @description The usage of today. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14078,6 +14374,10 @@ export interface operations {
             /** @description The answer. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14155,6 +14455,9 @@ export interface operations {
             /** @description A page of sessions. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -14191,6 +14494,10 @@ export interface operations {
             /** @description The session. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -14231,6 +14538,9 @@ export interface operations {
             /** @description The session. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14271,6 +14581,9 @@ export interface operations {
             /** @description The updated session. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14310,6 +14623,9 @@ export interface operations {
             /** @description Deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14351,6 +14667,9 @@ export interface operations {
             /** @description A page of messages. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -14386,6 +14705,9 @@ export interface operations {
             /** @description The message. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14426,6 +14748,9 @@ export interface operations {
             /** @description The updated message. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14465,6 +14790,10 @@ export interface operations {
             /** @description The canceled message. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14507,6 +14836,10 @@ export interface operations {
             /** @description The new answer. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14542,7 +14875,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["MessageStream"];
+            /** @description The answer as server-sent events. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -14578,6 +14922,9 @@ export interface operations {
             /** @description A page of knowledge bases. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -14614,6 +14961,10 @@ export interface operations {
             /** @description The knowledge base. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -14654,6 +15005,9 @@ export interface operations {
             /** @description The knowledge base. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14694,6 +15048,9 @@ export interface operations {
             /** @description The updated knowledge base. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14733,6 +15090,9 @@ export interface operations {
             /** @description Deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -14772,6 +15132,9 @@ export interface operations {
             /** @description The passages, best match first. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14818,6 +15181,9 @@ export interface operations {
             /** @description A page of documents. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -14858,6 +15224,10 @@ export interface operations {
             /** @description The existing document with the same bytes. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14868,6 +15238,10 @@ export interface operations {
             /** @description The new document. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -14911,6 +15285,9 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14953,6 +15330,9 @@ export interface operations {
             /** @description The updated document. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -14994,6 +15374,9 @@ export interface operations {
             /** @description Deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -15031,6 +15414,9 @@ export interface operations {
             /** @description The text. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15070,6 +15456,10 @@ export interface operations {
             /** @description The document, queued for indexing. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15115,6 +15505,9 @@ export interface operations {
             /** @description A page of products. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -15150,6 +15543,10 @@ export interface operations {
             /** @description The product. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -15189,6 +15586,9 @@ export interface operations {
             /** @description The product. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15229,6 +15629,9 @@ export interface operations {
             /** @description The updated product. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15276,6 +15679,9 @@ export interface operations {
             /** @description A page of prices. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -15312,6 +15718,10 @@ export interface operations {
             /** @description The price. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -15352,6 +15762,9 @@ export interface operations {
             /** @description The price. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15392,6 +15805,9 @@ export interface operations {
             /** @description The updated price. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15439,6 +15855,9 @@ export interface operations {
             /** @description A page of orders. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -15475,6 +15894,10 @@ export interface operations {
             /** @description The order. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -15515,6 +15938,9 @@ export interface operations {
             /** @description The order. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15551,6 +15977,10 @@ export interface operations {
             /** @description The canceled order. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15633,6 +16063,9 @@ export interface operations {
             /** @description A page of refunds. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -15672,6 +16105,10 @@ export interface operations {
             /** @description The refund. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -15714,6 +16151,9 @@ export interface operations {
             /** @description The refund. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15751,6 +16191,10 @@ export interface operations {
             /** @description The checkout session. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -15791,6 +16235,9 @@ export interface operations {
             /** @description The checkout session. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15827,6 +16274,10 @@ export interface operations {
             /** @description The expired checkout session. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15872,6 +16323,9 @@ export interface operations {
             /** @description A page of subscriptions. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -15907,6 +16361,9 @@ export interface operations {
             /** @description The subscription. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15947,6 +16404,10 @@ export interface operations {
             /** @description The updated subscription. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -15986,6 +16447,10 @@ export interface operations {
             /** @description The updated subscription. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -16021,6 +16486,9 @@ export interface operations {
             /** @description The test clock. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -16058,6 +16526,9 @@ export interface operations {
             /** @description The advanced test clock. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16098,6 +16569,9 @@ export interface operations {
             /** @description The event was accepted. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16131,6 +16605,9 @@ export interface operations {
             /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16143,6 +16620,9 @@ export interface operations {
             /** @description Too many requests. */
             429: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16166,6 +16646,9 @@ export interface operations {
             /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16187,6 +16670,9 @@ export interface operations {
             /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16228,6 +16714,9 @@ export interface operations {
             /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16240,6 +16729,9 @@ export interface operations {
             /** @description The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
             413: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16262,6 +16754,9 @@ export interface operations {
             /** @description The operation does not support the media type of the body. */
             415: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16285,6 +16780,9 @@ export interface operations {
             /** @description The payment page with the errors of the form. */
             422: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16294,6 +16792,9 @@ export interface operations {
             /** @description Too many requests. */
             429: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16317,6 +16818,9 @@ export interface operations {
             /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16338,6 +16842,9 @@ export interface operations {
             /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16379,6 +16886,9 @@ export interface operations {
             /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16391,6 +16901,9 @@ export interface operations {
             /** @description The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
             413: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16413,6 +16926,9 @@ export interface operations {
             /** @description The operation does not support the media type of the body. */
             415: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16436,6 +16952,9 @@ export interface operations {
             /** @description Too many requests. */
             429: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16459,6 +16978,9 @@ export interface operations {
             /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16480,6 +17002,9 @@ export interface operations {
             /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16517,6 +17042,9 @@ export interface operations {
             /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16528,6 +17056,9 @@ export interface operations {
             /** @description Too many requests. */
             429: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16551,6 +17082,9 @@ export interface operations {
             /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16572,6 +17106,9 @@ export interface operations {
             /** @description The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
             503: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -16614,6 +17151,9 @@ export interface operations {
             /** @description The events after `after`, oldest first. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16653,6 +17193,9 @@ export interface operations {
             /** @description The event stream. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16687,6 +17230,9 @@ export interface operations {
             /** @description The event. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -16726,6 +17272,9 @@ export interface operations {
             /** @description A page of webhook endpoints. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -16761,6 +17310,10 @@ export interface operations {
             /** @description The endpoint with its secret. */
             201: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -16799,6 +17352,9 @@ export interface operations {
             /** @description The endpoint. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -16839,6 +17395,9 @@ export interface operations {
             /** @description The updated endpoint. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -16877,6 +17436,9 @@ export interface operations {
             /** @description Deleted. */
             204: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -16915,6 +17477,10 @@ export interface operations {
             /** @description The endpoint with its new secret. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16953,6 +17519,10 @@ export interface operations {
             /** @description The pending delivery. */
             202: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16994,6 +17564,10 @@ export interface operations {
             /** @description The number of deliveries that are being resent. */
             202: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17040,6 +17614,9 @@ export interface operations {
             /** @description A page of deliveries. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -17075,6 +17652,9 @@ export interface operations {
             /** @description The delivery. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -17111,6 +17691,10 @@ export interface operations {
             /** @description The delivery, pending again. */
             202: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17142,15 +17726,67 @@ export interface operations {
             /** @description The process is running. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            406: components["responses"]["NotAcceptable"];
-            500: components["responses"]["ServerError"];
+            /** @description The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description The operation cannot produce a media type in `Accept`. */
+            406: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "NOT_ACCEPTABLE",
+                     *         "message": "This operation returns application/json only.",
+                     *         "details": {
+                     *           "field": "Accept",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
         };
     };
     getReadiness: {
@@ -17165,18 +17801,71 @@ export interface operations {
             /** @description The server is ready for requests. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            400: components["responses"]["InvalidRequest"];
-            406: components["responses"]["NotAcceptable"];
-            500: components["responses"]["ServerError"];
+            /** @description The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description The operation cannot produce a media type in `Accept`. */
+            406: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "NOT_ACCEPTABLE",
+                     *         "message": "This operation returns application/json only.",
+                     *         "details": {
+                     *           "field": "Accept",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description The server is not ready. `checks` names the failed check. */
             503: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -17201,6 +17890,7 @@ export interface operations {
             /** @description The OpenAPI 3.1 document. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -17210,10 +17900,69 @@ export interface operations {
                     };
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["InvalidRequest"];
-            406: components["responses"]["NotAcceptable"];
-            500: components["responses"]["ServerError"];
+            /** @description The resource still matches the `ETag` in `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description The operation cannot produce a media type in `Accept`. */
+            406: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "NOT_ACCEPTABLE",
+                     *         "message": "This operation returns application/json only.",
+                     *         "details": {
+                     *           "field": "Accept",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
         };
     };
     getOpenapiYaml: {
@@ -17231,6 +17980,7 @@ export interface operations {
             /** @description The OpenAPI 3.1 document. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -17238,9 +17988,46 @@ export interface operations {
                     "application/yaml": string;
                 };
             };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["InvalidRequest"];
-            500: components["responses"]["ServerError"];
+            /** @description The resource still matches the `ETag` in `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
         };
     };
     getDocs: {
@@ -17258,6 +18045,7 @@ export interface operations {
             /** @description The HTML page. */
             200: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -17265,10 +18053,19 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            304: components["responses"]["NotModified"];
+            /** @description The resource still matches the `ETag` in `If-None-Match`. */
+            304: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17279,6 +18076,7 @@ export interface operations {
             /** @description An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
                     [name: string]: unknown;
                 };
                 content: {
