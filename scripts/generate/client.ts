@@ -206,7 +206,7 @@ export type { Answer, CallOptions, Input, Output, StreamEvent } from './method.j
 export type { TypedResponse, UploadOptions } from './method.js'
 export type { Methods } from './operations.js'
 export type { Progress } from './progress.js'
-export type { components, operations, paths } from './types.js'
+export type * from './types.js'
 
 export interface PlatformClient extends Methods {
   /**

@@ -71,6 +71,11 @@ function requirement(scope: string, role: string | undefined): string {
     : `Requires the scope \`${scope}\` and at least the project role \`${role}\`.`
 }
 
+/** In TypeScript the event of any type is the union of the events of all types, discriminated by `type`. */
+export function eventUnions(events: DeclaredEvent[]): Map<string, string[]> {
+  return events.length === 0 ? new Map() : new Map([['PlatformEvent', events.map(({ payload }) => payload)]])
+}
+
 /** Replaces `types` in every `x-event-types` by the declared types, and makes the list the schema's enum. */
 function fillEnums(node: Json, types: string[]): void {
   if (typeof node !== 'object' || node === null) return

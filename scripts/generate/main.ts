@@ -15,7 +15,7 @@ import { readContract } from './contract.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
-import { addEvents, emitEvents } from './events.ts'
+import { addEvents, emitEvents, eventUnions } from './events.ts'
 import { operationsOf, type Operation } from './model.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
@@ -99,7 +99,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
         ),
       ],
       ...emitClient(document, operations, {
-        types: await emitTypes(document),
+        types: await emitTypes(document, eventUnions(events)),
         project,
         existing: (name) => textOf(join(root, 'generated/client'), name),
       }),

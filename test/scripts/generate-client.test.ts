@@ -82,3 +82,22 @@ t.test('an unknown event in x-stream-ends is an error in the spec', async (t) =>
   t.match(message, /spec\/things\.yaml:\d+:\d+ `gone` is not an event of the stream/)
   t.notMatch(message, /`message` is no event/)
 })
+
+t.test('every schema and every list of parameters has an exported type with its description', async (t) => {
+  const project = await miniProject(t.testdir())
+  const spec = await project.read('spec/things.yaml')
+  await project.write(
+    'spec/things.yaml',
+    spec.replace('    Thing:\n', '    Thing:\n      description: A thing.\n'),
+  )
+  await project.generate()
+  const types = await project.read('generated/client/types.d.ts')
+  t.match(types, /\* A thing\.\s[^]{0,80}?export interface Thing \{/)
+  t.match(types, /export interface ListThingsQuery \{/)
+  t.match(types, /listThings: \{\n\s+parameters: \{\n\s+query\?: ListThingsQuery;/)
+  t.notMatch(types, 'components["schemas"]["', 'types refer to each other by name')
+
+  for (const file of ['spec/things.yaml', 'spec/openapi.yaml'])
+    await project.write(file, (await project.read(file)).replace(/\bThing\b/g, 'ListThingsQuery'))
+  t.match(await project.generateError(), 'Two types of the client would be called ListThingsQuery')
+})
