@@ -44,13 +44,15 @@ function usesOf(document: Json, declared: Declared): Use[] {
   })
 }
 
-/** The component gets the headers that most of its uses have; each other use becomes a copy. */
+/**
+ * The component gets the headers of the use that has most; each use with fewer becomes a copy. So a new
+ * operation seldom changes the component.
+ */
 function addToComponent(document: Json, uses: Use[]): void {
-  const groups = [...Map.groupBy(uses, ({ key }) => key).values()].sort((a, b) => b.length - a.length)
-  const [most, ...others] = groups
-  for (const use of others.flat()) use.responses[use.status] = withHeaders(document, use)
-  const component = resolve(document, most[0].responses[most[0].status])
-  Object.assign(component, withHeaders(document, most[0]))
+  const most = uses.reduce((a, b) => (Object.keys(b.headers).length > Object.keys(a.headers).length ? b : a))
+  for (const use of uses) if (use.key !== most.key) use.responses[use.status] = withHeaders(document, use)
+  const component = resolve(document, most.responses[most.status])
+  Object.assign(component, withHeaders(document, most))
 }
 
 function withHeaders(document: Json, { responses, status, headers }: Use): Json {

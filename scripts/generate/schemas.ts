@@ -22,6 +22,9 @@ const componentRef = /^#\/components\/schemas\/([^/]+)(.*)$/
 /** Keywords whose value maps arbitrary names to schemas. */
 const mapsOfSchemas = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
 
+/** Their limits are the schema's `minimum` and `maximum`; a format is for generated clients. */
+const integerFormats = new Set(['int32', 'int64'])
+
 /** The extension that describes a pattern in words that complete "must be", for validation messages. */
 export const patternSays = 'x-pattern-says'
 
@@ -39,6 +42,7 @@ export function plain(
   return Object.fromEntries(
     Object.entries<Json>(node)
       .filter(([key]) => !annotations.has(key) && (!key.startsWith('x-') || kept.includes(key)))
+      .filter(([key, value]) => key !== 'format' || !integerFormats.has(value))
       .map(([key, value]) => {
         if (key === '$ref')
           return [key, String(value).replace(componentRef, (_, name, rest) => refTo(name, rest))]

@@ -108,7 +108,7 @@ t.test('a new operation changes only lines about it', async (t) => {
       tags: [edge]
       summary: Stands before all others
       security: []
-      parameters: [{ name: depth, in: query, schema: { type: integer, enum: [5, 6] } }]
+      parameters: [{ name: depth, in: query, schema: { type: integer, format: int32, enum: [5, 6] } }]
       responses:
         '200':
           description: First.

@@ -192,7 +192,8 @@ const mistakes: Record<string, Mistake> = {
     change: [
       "        content: { application/json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
       '        content: { application/x-www-form-urlencoded: { schema: ' +
-        '{ type: object, additionalProperties: false, properties: { size: { type: integer } } } } }',
+        '{ type: object, additionalProperties: false, ' +
+        'properties: { size: { type: integer, format: int32 } } } } }',
     ],
     says: /the form field `size` must be a string/,
     at: 'requestBody:',
@@ -277,7 +278,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'an object in the query': {
     change: [
-      'schema: { type: integer, default: 20 }',
+      'schema: { type: integer, format: int32, default: 20 }',
       'schema: { type: object, additionalProperties: { type: string } }',
     ],
     says: /must not be an object/,
@@ -512,9 +513,24 @@ const mistakes: Record<string, Mistake> = {
     at: 'default: up',
   },
   'a default of the wrong type': {
-    change: ['type: integer, default: 20', "type: integer, default: 'twenty'"],
+    change: ['type: integer, format: int32, default: 20', "type: integer, format: int32, default: 'twenty'"],
     says: /the default "twenty" is invalid/,
     at: "'twenty'",
+  },
+  'an integer without a format': {
+    change: ['type: integer, format: int32, default: 20', 'type: integer, default: 20'],
+    says: /an integer must have the format int32 or int64/,
+    at: 'default: 20',
+  },
+  'an int32 with a larger maximum': {
+    change: ['format: int32, minimum: 1, default: 1', 'format: int32, maximum: 2147483648, default: 1'],
+    says: /`maximum` needs int64/,
+    at: '2147483648',
+  },
+  'a text with the format of an integer': {
+    change: ['type: integer, format: int32, default: 20', 'type: string, format: int32'],
+    says: /only an integer has this format/,
+    at: 'type: string',
   },
   'a default below the minimum': {
     change: ['minimum: 1, default: 1', 'minimum: 1, default: 0'],

@@ -58,6 +58,19 @@ export const valueRules = {
         location: ctx.location.child('default'),
       })
   }),
+  /** Generators of typed clients choose the size of an integer by its format. */
+  'integer-format': schema((schema, ctx) => {
+    const isInteger = [schema.type].flat().includes('integer')
+    const hasFormat = schema.format === 'int32' || schema.format === 'int64'
+    if (isInteger && !hasFormat)
+      ctx.report({ message: 'an integer must have the format int32 or int64', location: ctx.location.key() })
+    if (!isInteger && hasFormat)
+      ctx.report({ message: 'only an integer has this format', location: ctx.location.child('format') })
+    for (const keyword of ['minimum', 'maximum', 'default']) {
+      if (schema.format === 'int32' && Math.abs(schema[keyword]) > 2 ** 31 - 1)
+        ctx.report({ message: `\`${keyword}\` needs int64`, location: ctx.location.child(keyword) })
+    }
+  }),
   'array-has-items': schema((schema, ctx) => {
     const types = [schema.type].flat()
     if (types.includes('array') && schema.items === undefined && schema.prefixItems === undefined)

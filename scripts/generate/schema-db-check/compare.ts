@@ -67,6 +67,7 @@ function wrongType(
   }
   if (enums.has(columnType)) return type === 'string' ? null : mismatch
   if (jsonTypes[columnType]?.includes(type) !== true) return mismatch
+  if (columnType === 'BigInt' && format === 'int32') return `is an int32, the column is ${named}`
   const wanted = native === 'Date' ? 'date' : 'date-time'
   if (columnType === 'DateTime' && format !== wanted)
     return `has ${format === undefined ? 'no format' : `the format ${format}`}, the column needs ${wanted}`
