@@ -5551,6 +5551,7 @@ export interface components {
          */
         PriceId: PriceId;
         /**
+         * Format: int64
          * Amount in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY.
          * @example 1999
          */
@@ -12287,6 +12288,7 @@ export type Sha256 = string;
 /** An avatar image in one size. */
 export interface AvatarVariant {
     /**
+     * Format: int32
      * The width and height in pixels.
      * @example 256
      * @enum {integer}
@@ -12298,6 +12300,7 @@ export interface AvatarVariant {
      */
     url: string;
     /**
+     * Format: int64
      * The size of the image in bytes.
      * @example 9184
      */
@@ -12322,16 +12325,19 @@ export interface Avatar {
      */
     content_type: string;
     /**
+     * Format: int64
      * The size of the largest image in bytes.
      * @example 9184
      */
     bytes: number;
     /**
+     * Format: int32
      * The width of the largest image in pixels.
      * @example 256
      */
     width: number;
     /**
+     * Format: int32
      * The height of the largest image in pixels.
      * @example 256
      */
@@ -12402,21 +12408,25 @@ export interface Invitation {
 /** The position of a page in the whole list. */
 export interface Pagination {
     /**
+     * Format: int32
      * The page number, starting at 1.
      * @example 1
      */
     page: number;
     /**
+     * Format: int32
      * The maximum number of items per page.
      * @example 20
      */
     limit: number;
     /**
+     * Format: int64
      * The total number of items on all pages.
      * @example 1
      */
     total: number;
     /**
+     * Format: int64
      * The number of pages. 0 if there are no items.
      * @example 1
      */
@@ -12585,6 +12595,7 @@ export interface ApiKeyWithSecret {
  */
 export interface ApiKeyRotate {
     /**
+     * Format: int32
      * How long the old key stays valid, in seconds (at most one week). 0 revokes it immediately.
      * @default 0
      */
@@ -12788,6 +12799,7 @@ export interface Project {
     /** Labels to filter projects by. An update replaces all tags. */
     tags: Tags;
     /**
+     * Format: int32
      * The number of members.
      * @example 3
      */
@@ -12797,6 +12809,7 @@ export interface Project {
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /**
+     * Format: int32
      * The version of the project. It increases with each change of the project itself.
      * @example 2
      */
@@ -12993,6 +13006,7 @@ export interface StoredFile {
      */
     declared_content_type: string | null;
     /**
+     * Format: int64
      * Size in bytes.
      * @example 48213
      */
@@ -13013,6 +13027,7 @@ export interface StoredFile {
     /** Labels to filter files by. At most 20. */
     tags: FileTags;
     /**
+     * Format: int64
      * Number of downloads started. Updated with a delay of some seconds; not part of the `ETag`.
      * @example 0
      */
@@ -13094,11 +13109,13 @@ export interface Upload {
     /** The name of the file. */
     name: FileName;
     /**
+     * Format: int64
      * Size of the whole file in bytes.
      * @example 1000
      */
     length: number;
     /**
+     * Format: int64
      * Number of bytes received, and the `Upload-Offset` of the next request.
      * @example 0
      */
@@ -13160,11 +13177,13 @@ export interface FileLink {
      */
     status: "active" | "expired" | "revoked" | "used_up";
     /**
+     * Format: int32
      * Maximum number of downloads. `null` for no limit.
      * @example 5
      */
     max_downloads: number | null;
     /**
+     * Format: int64
      * Number of downloads started.
      * @example 0
      */
@@ -13191,9 +13210,15 @@ export interface FileLinkList {
  *     }
  */
 export interface FileLinkCreate {
-    /** Lifetime in seconds. Defaults to one day (86,400); at most one year. */
+    /**
+     * Format: int32
+     * Lifetime in seconds. Defaults to one day (86,400); at most one year.
+     */
     expires_in_seconds?: number;
-    /** Maximum number of downloads. By default, and with `null`, there is no limit. */
+    /**
+     * Format: int32
+     * Maximum number of downloads. By default, and with `null`, there is no limit.
+     */
     max_downloads?: number | null;
 }
 /** A new link with its secret `url`. */
@@ -13213,11 +13238,13 @@ export interface FileLinkWithUrl {
      */
     status: "active" | "expired" | "revoked" | "used_up";
     /**
+     * Format: int32
      * Maximum number of downloads. `null` for no limit.
      * @example 5
      */
     max_downloads: number | null;
     /**
+     * Format: int64
      * Number of downloads started.
      * @example 0
      */
@@ -13243,16 +13270,19 @@ export interface StorageUsage {
      */
     project_id: string | null;
     /**
+     * Format: int64
      * Number of files.
      * @example 12
      */
     files: number;
     /**
+     * Format: int64
      * Total size of the files in bytes.
      * @example 578556
      */
     bytes: number;
     /**
+     * Format: int64
      * Maximum of `bytes`.
      * @example 10737418240
      */
@@ -13277,11 +13307,13 @@ export interface Model {
      */
     kind: "language" | "extractive";
     /**
+     * Format: int32
      * Maximum number of tokens of prompt and answer. Older messages of a session that do not fit are omitted. `null` if there is no configured limit.
      * @example null
      */
     context_window: number | null;
     /**
+     * Format: int32
      * Maximum number of tokens of an answer. `null` if there is no configured limit.
      * @example null
      */
@@ -13305,31 +13337,37 @@ export interface AiUsage {
      */
     day: string;
     /**
+     * Format: int64
      * Number of answers generated.
      * @example 3
      */
     requests: number;
     /**
+     * Format: int64
      * Number of prompt tokens.
      * @example 444
      */
     prompt_tokens: number;
     /**
+     * Format: int64
      * Number of generated tokens.
      * @example 36
      */
     completion_tokens: number;
     /**
+     * Format: int64
      * Sum of `prompt_tokens` and `completion_tokens`.
      * @example 480
      */
     total_tokens: number;
     /**
+     * Format: int64
      * Daily token limit of the key. Chats return 429 once it is reached. `0` for no limit.
      * @example 0
      */
     limit_tokens: number;
     /**
+     * Format: int64
      * Cost in millionths of the currency in which the model prices are configured.
      * @example 0
      */
@@ -13395,7 +13433,10 @@ export type ChatRequest = {
     knowledge_base_ids?: KnowledgeBaseIds;
     /** Sampling temperature; higher values make answers more random. Defaults to the setting of the provider. Ignored by `extractive-1`. */
     temperature?: number;
-    /** Maximum number of tokens to generate. A truncated answer has the status `incomplete` and the finish reason `length`. */
+    /**
+     * Format: int32
+     * Maximum number of tokens to generate. A truncated answer has the status `incomplete` and the finish reason `length`.
+     */
     max_tokens?: number;
     /** Texts at which generation stops. The answer does not include them. */
     stop?: string[];
@@ -13434,16 +13475,19 @@ export interface Citation {
      */
     name: string;
     /**
+     * Format: int32
      * Page of the quote, from 1. `null` for a document without pages.
      * @example null
      */
     page: number | null;
     /**
+     * Format: int32
      * Start of the quote in the text of the document, in UTF-16 code units.
      * @example 10
      */
     start_index: number;
     /**
+     * Format: int32
      * End of the quote in the text of the document, exclusive, in UTF-16 code units.
      * @example 38
      */
@@ -13478,16 +13522,19 @@ export type FinishReason = "stop" | "length" | "content_filter" | null;
 /** Number of tokens used. */
 export interface Usage {
     /**
+     * Format: int64
      * Number of prompt tokens.
      * @example 148
      */
     prompt_tokens: number;
     /**
+     * Format: int64
      * Number of generated tokens.
      * @example 12
      */
     completion_tokens: number;
     /**
+     * Format: int64
      * Sum of `prompt_tokens` and `completion_tokens`.
      * @example 160
      */
@@ -13620,6 +13667,7 @@ export interface Session {
     /** An `archived` session accepts no messages. */
     status: SessionStatus;
     /**
+     * Format: int32
      * Number of messages.
      * @example 2
      */
@@ -13721,7 +13769,10 @@ export interface RegenerateRequest {
     knowledge_base_ids?: KnowledgeBaseIds;
     /** Sampling temperature; higher values make answers more random. Defaults to the setting of the provider. Ignored by `extractive-1`. */
     temperature?: number;
-    /** Maximum number of tokens to generate. A truncated answer has the status `incomplete` and the finish reason `length`. */
+    /**
+     * Format: int32
+     * Maximum number of tokens to generate. A truncated answer has the status `incomplete` and the finish reason `length`.
+     */
     max_tokens?: number;
     /** Texts at which generation stops. The answer does not include them. */
     stop?: string[];
@@ -13734,9 +13785,15 @@ export interface RegenerateRequest {
  *     }
  */
 export interface Chunking {
-    /** Maximum number of tokens of a passage. */
+    /**
+     * Format: int32
+     * Maximum number of tokens of a passage.
+     */
     max_tokens: number;
-    /** Number of tokens that consecutive passages share. At most half of `max_tokens`. */
+    /**
+     * Format: int32
+     * Number of tokens that consecutive passages share. At most half of `max_tokens`.
+     */
     overlap_tokens: number;
 }
 /** A collection of documents that answers can cite. */
@@ -13763,21 +13820,25 @@ export interface KnowledgeBase {
     /** Number of documents in each status. */
     document_counts: {
         /**
+         * Format: int32
          * Documents waiting to be indexed.
          * @example 0
          */
         queued: number;
         /**
+         * Format: int32
          * Documents being indexed.
          * @example 0
          */
         processing: number;
         /**
+         * Format: int32
          * Documents that are indexed.
          * @example 1
          */
         ready: number;
         /**
+         * Format: int32
          * Documents that could not be indexed.
          * @example 0
          */
@@ -13843,6 +13904,7 @@ export interface KnowledgeSearch {
     /** What to search for: a question or keywords. */
     query: string;
     /**
+     * Format: int32
      * Maximum number of passages to return.
      * @default 10
      */
@@ -13877,16 +13939,19 @@ export interface Passage {
      */
     heading: string | null;
     /**
+     * Format: int32
      * Page on which the passage starts, from 1. `null` for a document without pages.
      * @example null
      */
     page: number | null;
     /**
+     * Format: int32
      * Start of the passage in the text of the document, in UTF-16 code units.
      * @example 10
      */
     start_index: number;
     /**
+     * Format: int32
      * End of the passage in the text of the document, exclusive, in UTF-16 code units.
      * @example 38
      */
@@ -13972,11 +14037,13 @@ export interface KnowledgeDocument {
      */
     sha256: string;
     /**
+     * Format: int64
      * Number of tokens of the text.
      * @example 11
      */
     tokens: number;
     /**
+     * Format: int32
      * Number of passages in the index.
      * @example 1
      */
@@ -14155,6 +14222,7 @@ export type Currency = "aed" | "afn" | "all" | "amd" | "ang" | "aoa" | "ars" | "
  */
 export type PriceId = string;
 /**
+ * Format: int64
  * Amount in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY.
  * @example 1999
  */
@@ -14172,7 +14240,10 @@ export interface Recurring {
      * @enum {string}
      */
     interval: "day" | "week" | "month" | "year";
-    /** Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years. */
+    /**
+     * Format: int32
+     * Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years.
+     */
     interval_count: number;
 }
 /** An amount for which a product is sold, once or per billing period. */
@@ -14214,7 +14285,10 @@ export interface PriceList {
 export interface PriceCreate {
     /** The product to sell. */
     product_id: ProductId;
-    /** Amount per unit, in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY. */
+    /**
+     * Format: int64
+     * Amount per unit, in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY.
+     */
     unit_amount: number;
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
@@ -14257,6 +14331,7 @@ export interface OrderItem {
      */
     description: string;
     /**
+     * Format: int32
      * Number of units.
      * @example 1
      */
@@ -14324,7 +14399,10 @@ export interface OrderList {
 export type OrderItems = {
     /** The price at which to order. */
     price_id: PriceId;
-    /** Number of units. Defaults to 1. */
+    /**
+     * Format: int32
+     * Number of units. Defaults to 1.
+     */
     quantity?: number;
 }[];
 /**
@@ -14399,7 +14477,10 @@ export interface RefundList {
  *     }
  */
 export interface RefundCreate {
-    /** Amount to refund, in the minor unit of the currency. Defaults to the amount that is not refunded yet. */
+    /**
+     * Format: int64
+     * Amount to refund, in the minor unit of the currency. Defaults to the amount that is not refunded yet.
+     */
     amount?: number;
     /** Why the order is refunded, for people. */
     reason?: string;
@@ -14442,7 +14523,10 @@ export interface CheckoutCreate {
     success_url: PageUrl;
     /** Where to redirect the customer to leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
     cancel_url: PageUrl;
-    /** Lifetime of the session in seconds, from 30 minutes to 24 hours. Defaults to 24 hours (86,400). */
+    /**
+     * Format: int32
+     * Lifetime of the session in seconds, from 30 minutes to 24 hours. Defaults to 24 hours (86,400).
+     */
     expires_in_seconds?: number;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
@@ -14515,6 +14599,7 @@ export interface Subscription {
     /** The recurring price. */
     price_id: PriceId;
     /**
+     * Format: int32
      * Number of units per billing period.
      * @example 1
      */
@@ -14567,6 +14652,7 @@ export interface TestClock {
     /** The current time of the sandbox. */
     now: Timestamp;
     /**
+     * Format: int64
      * How many seconds the clock is ahead of real time.
      * @example 86400
      */
@@ -14581,7 +14667,10 @@ export interface TestClock {
 export interface TestClockAdvance {
     /** The time to advance to. */
     to?: Timestamp;
-    /** Number of seconds to advance by, at most two years. */
+    /**
+     * Format: int32
+     * Number of seconds to advance by, at most two years.
+     */
     seconds?: number;
 }
 /** Confirms that the event was accepted. */
@@ -14655,6 +14744,7 @@ export interface PlatformEventList {
      */
     has_more: boolean;
     /**
+     * Format: int64
      * The value of `after` for the next page.
      * @example 42
      */
@@ -14813,6 +14903,7 @@ export interface WebhookEndpointUpdate {
  */
 export interface WebhookSecretRotation {
     /**
+     * Format: int32
      * How long requests are also signed with the old secret, in seconds. Defaults to 24 hours (86,400); at most seven days.
      * @default 86400
      */
@@ -14834,11 +14925,13 @@ export interface WebhookAttempt {
     /** When the attempt started. */
     started_at: Timestamp;
     /**
+     * Format: int32
      * Duration in milliseconds.
      * @example 84
      */
     duration_ms: number;
     /**
+     * Format: int32
      * HTTP status of the response. `null` if there was none.
      * @example 204
      */
@@ -14908,6 +15001,7 @@ export interface WebhookRecovery {
     /** The time from which deliveries were selected. */
     since: Timestamp;
     /**
+     * Format: int32
      * Number of deliveries that are being resent.
      * @example 3
      */
@@ -15024,6 +15118,7 @@ export interface ProfileUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15107,6 +15202,7 @@ export interface SettingsUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15198,6 +15294,7 @@ export interface ApiKeyCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15237,6 +15334,7 @@ export interface ApiKeyRotatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15276,6 +15374,7 @@ export interface ApiKeyRevokedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15356,6 +15455,7 @@ export interface UserCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15395,6 +15495,7 @@ export interface UserUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15444,6 +15545,7 @@ export interface UserDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15482,6 +15584,7 @@ export interface ProjectInEvents {
     /** Labels to filter projects by. An update replaces all tags. */
     tags: Tags;
     /**
+     * Format: int32
      * The number of members.
      * @example 3
      */
@@ -15489,6 +15592,7 @@ export interface ProjectInEvents {
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /**
+     * Format: int32
      * The version of the project. It increases with each change of the project itself.
      * @example 2
      */
@@ -15536,6 +15640,7 @@ export interface ProjectInEventsBefore {
     /** Labels to filter projects by. An update replaces all tags. */
     tags?: Tags;
     /**
+     * Format: int32
      * The number of members.
      * @example 3
      */
@@ -15543,6 +15648,7 @@ export interface ProjectInEventsBefore {
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /**
+     * Format: int32
      * The version of the project. It increases with each change of the project itself.
      * @example 2
      */
@@ -15591,6 +15697,7 @@ export interface ProjectCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15630,6 +15737,7 @@ export interface ProjectUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15669,6 +15777,7 @@ export interface ProjectArchivedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15708,6 +15817,7 @@ export interface ProjectUnarchivedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15747,6 +15857,7 @@ export interface ProjectDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15786,6 +15897,7 @@ export interface ProjectRestoredEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15843,6 +15955,7 @@ export interface MemberAddedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15882,6 +15995,7 @@ export interface MemberUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15921,6 +16035,7 @@ export interface MemberRemovedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -15985,6 +16100,7 @@ export interface InvitationCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16024,6 +16140,7 @@ export interface InvitationRevokedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16053,16 +16170,19 @@ export interface AvatarBefore {
      */
     content_type?: string;
     /**
+     * Format: int64
      * The size of the largest image in bytes.
      * @example 9184
      */
     bytes?: number;
     /**
+     * Format: int32
      * The width of the largest image in pixels.
      * @example 256
      */
     width?: number;
     /**
+     * Format: int32
      * The height of the largest image in pixels.
      * @example 256
      */
@@ -16099,6 +16219,7 @@ export interface AvatarUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16138,6 +16259,7 @@ export interface AvatarDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16174,6 +16296,7 @@ export interface StoredFileBefore {
      */
     declared_content_type?: string | null;
     /**
+     * Format: int64
      * Size in bytes.
      * @example 48213
      */
@@ -16194,6 +16317,7 @@ export interface StoredFileBefore {
     /** Labels to filter files by. At most 20. */
     tags?: FileTags;
     /**
+     * Format: int64
      * Number of downloads started. Updated with a delay of some seconds; not part of the `ETag`.
      * @example 0
      */
@@ -16236,6 +16360,7 @@ export interface FileCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16275,6 +16400,7 @@ export interface FileUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16314,6 +16440,7 @@ export interface FileDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16343,11 +16470,13 @@ export interface UploadBefore {
     /** The name of the file. */
     name?: FileName;
     /**
+     * Format: int64
      * Size of the whole file in bytes.
      * @example 1000
      */
     length?: number;
     /**
+     * Format: int64
      * Number of bytes received, and the `Upload-Offset` of the next request.
      * @example 0
      */
@@ -16388,6 +16517,7 @@ export interface UploadCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16427,6 +16557,7 @@ export interface UploadDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16456,11 +16587,13 @@ export interface FileLinkBefore {
      */
     status?: "active" | "expired" | "revoked" | "used_up";
     /**
+     * Format: int32
      * Maximum number of downloads. `null` for no limit.
      * @example 5
      */
     max_downloads?: number | null;
     /**
+     * Format: int64
      * Number of downloads started.
      * @example 0
      */
@@ -16499,6 +16632,7 @@ export interface FileLinkCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16538,6 +16672,7 @@ export interface FileLinkRevokedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16576,6 +16711,7 @@ export interface SessionBefore {
     /** An `archived` session accepts no messages. */
     status?: SessionStatus;
     /**
+     * Format: int32
      * Number of messages.
      * @example 2
      */
@@ -16622,6 +16758,7 @@ export interface SessionCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16661,6 +16798,7 @@ export interface SessionUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16700,6 +16838,7 @@ export interface SessionDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16788,6 +16927,7 @@ export interface MessageUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16827,6 +16967,7 @@ export interface ChatCompletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16866,6 +17007,7 @@ export interface ChatFailedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16905,6 +17047,7 @@ export interface ChatCanceledEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -16941,21 +17084,25 @@ export interface KnowledgeBaseBefore {
     /** Number of documents in each status. */
     document_counts?: {
         /**
+         * Format: int32
          * Documents waiting to be indexed.
          * @example 0
          */
         queued: number;
         /**
+         * Format: int32
          * Documents being indexed.
          * @example 0
          */
         processing: number;
         /**
+         * Format: int32
          * Documents that are indexed.
          * @example 1
          */
         ready: number;
         /**
+         * Format: int32
          * Documents that could not be indexed.
          * @example 0
          */
@@ -16995,6 +17142,7 @@ export interface KnowledgeBaseCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17034,6 +17182,7 @@ export interface KnowledgeBaseUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17073,6 +17222,7 @@ export interface KnowledgeBaseDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17137,11 +17287,13 @@ export interface KnowledgeDocumentBefore {
      */
     sha256?: string;
     /**
+     * Format: int64
      * Number of tokens of the text.
      * @example 11
      */
     tokens?: number;
     /**
+     * Format: int32
      * Number of passages in the index.
      * @example 1
      */
@@ -17186,6 +17338,7 @@ export interface DocumentCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17225,6 +17378,7 @@ export interface DocumentUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17264,6 +17418,7 @@ export interface DocumentReadyEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17303,6 +17458,7 @@ export interface DocumentFailedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17342,6 +17498,7 @@ export interface DocumentDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17404,6 +17561,7 @@ export interface ProductCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17443,6 +17601,7 @@ export interface ProductUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17499,6 +17658,7 @@ export interface PriceCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17538,6 +17698,7 @@ export interface PriceUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17619,6 +17780,7 @@ export interface OrderCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17658,6 +17820,7 @@ export interface OrderPaidEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17697,6 +17860,7 @@ export interface OrderCanceledEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17736,6 +17900,7 @@ export interface OrderRefundedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17808,6 +17973,7 @@ export interface RefundCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17847,6 +18013,7 @@ export interface RefundUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17937,6 +18104,7 @@ export interface CheckoutCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -17976,6 +18144,7 @@ export interface CheckoutCompletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18015,6 +18184,7 @@ export interface CheckoutExpiredEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18038,6 +18208,7 @@ export interface SubscriptionBefore {
     /** The recurring price. */
     price_id?: PriceId;
     /**
+     * Format: int32
      * Number of units per billing period.
      * @example 1
      */
@@ -18095,6 +18266,7 @@ export interface SubscriptionCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18134,6 +18306,7 @@ export interface SubscriptionUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18173,6 +18346,7 @@ export interface SubscriptionCanceledEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18244,6 +18418,7 @@ export interface WebhookEndpointCreatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18283,6 +18458,7 @@ export interface WebhookEndpointUpdatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18322,6 +18498,7 @@ export interface WebhookEndpointDeletedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18361,6 +18538,7 @@ export interface WebhookEndpointSecretRotatedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18400,6 +18578,7 @@ export interface WebhookEndpointTestedEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18419,6 +18598,7 @@ export interface WebhookRecoveryBefore {
     /** The time from which deliveries were selected. */
     since?: Timestamp;
     /**
+     * Format: int32
      * Number of deliveries that are being resent.
      * @example 3
      */
@@ -18456,6 +18636,7 @@ export interface WebhookEndpointRecoveredEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18495,6 +18676,7 @@ export interface WebhookEndpointDisabledEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
@@ -18576,6 +18758,7 @@ export interface WebhookDeliveryRedeliveredEvent {
      */
     request_id: string | null;
     /**
+     * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
      * @example 42
      */
