@@ -334,7 +334,7 @@ async function readBatch(db: Db, from: number, last: number, userIds: string[]):
   const found = await sql.readNewEvents(db, { after: from, limit: batchSize })
   const rows = found.map(({ user_id, scope, min_role, ...event }) => ({
     // The type of a row fits its data.
-    event: event as Event,
+    event: event as PlatformEvent,
     audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
   }))
   const roles: Batch['roles'] = new Map(rows.map(({ event }) => [event.project_id, new Map()]))

@@ -5,7 +5,7 @@
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { Database } from '../../infra/database/database.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
-import type { Event } from '../events/log.ts'
+import type { PlatformEvent } from '../events/log.ts'
 import { numberEvents, tenantEventTypes } from '../events/log.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
@@ -238,6 +238,6 @@ function toDueDelivery({
     failing,
     allowed,
     // Numbered by `#loadDue`. The type of a row fits its data.
-    event: { ...event, sequence: sequence! } as Event,
+    event: { ...event, sequence: sequence! } as PlatformEvent,
   }
 }
