@@ -1618,6 +1618,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_17 = obj["next_cursor"]
+      if (value_next_cursor_17 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_17 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_17 === "string" ||
+            value_next_cursor_17 === null ||
+            value_next_cursor_17 instanceof Date ||
+            value_next_cursor_17 instanceof RegExp ||
+            (
+              typeof value_next_cursor_17 === "object" &&
+              typeof value_next_cursor_17.toString === "function" &&
+              value_next_cursor_17.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_17 !== 'string') {
+          if (value_next_cursor_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_17 instanceof RegExp) {
+            json += asString(value_next_cursor_17.source)
+          } else {
+            json += asString(value_next_cursor_17.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_17)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -1665,7 +1707,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -2109,6 +2151,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_18)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_19 = obj["next_cursor"]
+      if (value_next_cursor_19 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_19 === "string" ||
+            value_next_cursor_19 === null ||
+            value_next_cursor_19 instanceof Date ||
+            value_next_cursor_19 instanceof RegExp ||
+            (
+              typeof value_next_cursor_19 === "object" &&
+              typeof value_next_cursor_19.toString === "function" &&
+              value_next_cursor_19.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_19 !== 'string') {
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_19 instanceof RegExp) {
+            json += asString(value_next_cursor_19.source)
+          } else {
+            json += asString(value_next_cursor_19.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_19)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -3391,6 +3475,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_22)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_23 = obj["next_cursor"]
+      if (value_next_cursor_23 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_23 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_23 === "string" ||
+            value_next_cursor_23 === null ||
+            value_next_cursor_23 instanceof Date ||
+            value_next_cursor_23 instanceof RegExp ||
+            (
+              typeof value_next_cursor_23 === "object" &&
+              typeof value_next_cursor_23.toString === "function" &&
+              value_next_cursor_23.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_23 !== 'string') {
+          if (value_next_cursor_23 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_23 instanceof RegExp) {
+            json += asString(value_next_cursor_23.source)
+          } else {
+            json += asString(value_next_cursor_23.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_23)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -5083,6 +5209,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_25 = obj["next_cursor"]
+      if (value_next_cursor_25 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_25 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_25 === "string" ||
+            value_next_cursor_25 === null ||
+            value_next_cursor_25 instanceof Date ||
+            value_next_cursor_25 instanceof RegExp ||
+            (
+              typeof value_next_cursor_25 === "object" &&
+              typeof value_next_cursor_25.toString === "function" &&
+              value_next_cursor_25.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_25 !== 'string') {
+          if (value_next_cursor_25 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_25 instanceof RegExp) {
+            json += asString(value_next_cursor_25.source)
+          } else {
+            json += asString(value_next_cursor_25.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_25)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -5950,6 +6118,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_19)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_20 = obj["next_cursor"]
+      if (value_next_cursor_20 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_20 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_20 === "string" ||
+            value_next_cursor_20 === null ||
+            value_next_cursor_20 instanceof Date ||
+            value_next_cursor_20 instanceof RegExp ||
+            (
+              typeof value_next_cursor_20 === "object" &&
+              typeof value_next_cursor_20.toString === "function" &&
+              value_next_cursor_20.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_20 !== 'string') {
+          if (value_next_cursor_20 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_20 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_20 instanceof RegExp) {
+            json += asString(value_next_cursor_20.source)
+          } else {
+            json += asString(value_next_cursor_20.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_20)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -7067,6 +7277,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_27 = obj["next_cursor"]
+      if (value_next_cursor_27 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_27 === "string" ||
+            value_next_cursor_27 === null ||
+            value_next_cursor_27 instanceof Date ||
+            value_next_cursor_27 instanceof RegExp ||
+            (
+              typeof value_next_cursor_27 === "object" &&
+              typeof value_next_cursor_27.toString === "function" &&
+              value_next_cursor_27.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_27 !== 'string') {
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_27 instanceof RegExp) {
+            json += asString(value_next_cursor_27.source)
+          } else {
+            json += asString(value_next_cursor_27.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_27)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -8119,6 +8371,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_18 = obj["next_cursor"]
+      if (value_next_cursor_18 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_18 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_18 === "string" ||
+            value_next_cursor_18 === null ||
+            value_next_cursor_18 instanceof Date ||
+            value_next_cursor_18 instanceof RegExp ||
+            (
+              typeof value_next_cursor_18 === "object" &&
+              typeof value_next_cursor_18.toString === "function" &&
+              value_next_cursor_18.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_18 !== 'string') {
+          if (value_next_cursor_18 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_18 instanceof RegExp) {
+            json += asString(value_next_cursor_18.source)
+          } else {
+            json += asString(value_next_cursor_18.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_18)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -9001,6 +9295,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_14)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_15 = obj["next_cursor"]
+      if (value_next_cursor_15 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_15 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_15 === "string" ||
+            value_next_cursor_15 === null ||
+            value_next_cursor_15 instanceof Date ||
+            value_next_cursor_15 instanceof RegExp ||
+            (
+              typeof value_next_cursor_15 === "object" &&
+              typeof value_next_cursor_15.toString === "function" &&
+              value_next_cursor_15.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_15 !== 'string') {
+          if (value_next_cursor_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_15 instanceof RegExp) {
+            json += asString(value_next_cursor_15.source)
+          } else {
+            json += asString(value_next_cursor_15.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_15)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -11342,6 +11678,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_27 = obj["next_cursor"]
+      if (value_next_cursor_27 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_27 === "string" ||
+            value_next_cursor_27 === null ||
+            value_next_cursor_27 instanceof Date ||
+            value_next_cursor_27 instanceof RegExp ||
+            (
+              typeof value_next_cursor_27 === "object" &&
+              typeof value_next_cursor_27.toString === "function" &&
+              value_next_cursor_27.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_27 !== 'string') {
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_27 instanceof RegExp) {
+            json += asString(value_next_cursor_27.source)
+          } else {
+            json += asString(value_next_cursor_27.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_27)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -12662,6 +13040,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_41 = obj["next_cursor"]
+      if (value_next_cursor_41 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_41 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_41 === "string" ||
+            value_next_cursor_41 === null ||
+            value_next_cursor_41 instanceof Date ||
+            value_next_cursor_41 instanceof RegExp ||
+            (
+              typeof value_next_cursor_41 === "object" &&
+              typeof value_next_cursor_41.toString === "function" &&
+              value_next_cursor_41.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_41 !== 'string') {
+          if (value_next_cursor_41 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_41 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_41.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_41 instanceof RegExp) {
+            json += asString(value_next_cursor_41.source)
+          } else {
+            json += asString(value_next_cursor_41.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_41)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -13114,6 +13534,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_26)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_27 = obj["next_cursor"]
+      if (value_next_cursor_27 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_27 === "string" ||
+            value_next_cursor_27 === null ||
+            value_next_cursor_27 instanceof Date ||
+            value_next_cursor_27 instanceof RegExp ||
+            (
+              typeof value_next_cursor_27 === "object" &&
+              typeof value_next_cursor_27.toString === "function" &&
+              value_next_cursor_27.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_27 !== 'string') {
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_27 instanceof RegExp) {
+            json += asString(value_next_cursor_27.source)
+          } else {
+            json += asString(value_next_cursor_27.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_27)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -14457,6 +14919,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_31 = obj["next_cursor"]
+      if (value_next_cursor_31 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_31 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_31 === "string" ||
+            value_next_cursor_31 === null ||
+            value_next_cursor_31 instanceof Date ||
+            value_next_cursor_31 instanceof RegExp ||
+            (
+              typeof value_next_cursor_31 === "object" &&
+              typeof value_next_cursor_31.toString === "function" &&
+              value_next_cursor_31.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_31 !== 'string') {
+          if (value_next_cursor_31 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_31 instanceof RegExp) {
+            json += asString(value_next_cursor_31.source)
+          } else {
+            json += asString(value_next_cursor_31.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_31)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -15469,6 +15973,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_17 = obj["next_cursor"]
+      if (value_next_cursor_17 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_17 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_17 === "string" ||
+            value_next_cursor_17 === null ||
+            value_next_cursor_17 instanceof Date ||
+            value_next_cursor_17 instanceof RegExp ||
+            (
+              typeof value_next_cursor_17 === "object" &&
+              typeof value_next_cursor_17.toString === "function" &&
+              value_next_cursor_17.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_17 !== 'string') {
+          if (value_next_cursor_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_17 instanceof RegExp) {
+            json += asString(value_next_cursor_17.source)
+          } else {
+            json += asString(value_next_cursor_17.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_17)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -15740,7 +16286,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PriceList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Price"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","created_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PriceList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Price"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","created_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -16011,6 +16557,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_19 = obj["next_cursor"]
+      if (value_next_cursor_19 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_19 === "string" ||
+            value_next_cursor_19 === null ||
+            value_next_cursor_19 instanceof Date ||
+            value_next_cursor_19 instanceof RegExp ||
+            (
+              typeof value_next_cursor_19 === "object" &&
+              typeof value_next_cursor_19.toString === "function" &&
+              value_next_cursor_19.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_19 !== 'string') {
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_19 instanceof RegExp) {
+            json += asString(value_next_cursor_19.source)
+          } else {
+            json += asString(value_next_cursor_19.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_19)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -16274,7 +16862,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"OrderList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Order"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"OrderList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Order"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -16809,6 +17397,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"total_pages" is required!')
       }
       
+      const value_next_cursor_31 = obj["next_cursor"]
+      if (value_next_cursor_31 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_31 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_31 === "string" ||
+            value_next_cursor_31 === null ||
+            value_next_cursor_31 instanceof Date ||
+            value_next_cursor_31 instanceof RegExp ||
+            (
+              typeof value_next_cursor_31 === "object" &&
+              typeof value_next_cursor_31.toString === "function" &&
+              value_next_cursor_31.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_31 !== 'string') {
+          if (value_next_cursor_31 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_31 instanceof RegExp) {
+            json += asString(value_next_cursor_31.source)
+          } else {
+            json += asString(value_next_cursor_31.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_31)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -17336,7 +17966,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"RefundList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Refund"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"RefundList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Refund"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -17692,6 +18322,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_19)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_20 = obj["next_cursor"]
+      if (value_next_cursor_20 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_20 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_20 === "string" ||
+            value_next_cursor_20 === null ||
+            value_next_cursor_20 instanceof Date ||
+            value_next_cursor_20 instanceof RegExp ||
+            (
+              typeof value_next_cursor_20 === "object" &&
+              typeof value_next_cursor_20.toString === "function" &&
+              value_next_cursor_20.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_20 !== 'string') {
+          if (value_next_cursor_20 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_20 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_20 instanceof RegExp) {
+            json += asString(value_next_cursor_20.source)
+          } else {
+            json += asString(value_next_cursor_20.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_20)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -18461,7 +19133,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"SubscriptionList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Subscription"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"SubscriptionList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Subscription"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -18852,6 +19524,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_22)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_23 = obj["next_cursor"]
+      if (value_next_cursor_23 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_23 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_23 === "string" ||
+            value_next_cursor_23 === null ||
+            value_next_cursor_23 instanceof Date ||
+            value_next_cursor_23 instanceof RegExp ||
+            (
+              typeof value_next_cursor_23 === "object" &&
+              typeof value_next_cursor_23.toString === "function" &&
+              value_next_cursor_23.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_23 !== 'string') {
+          if (value_next_cursor_23 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_23 instanceof RegExp) {
+            json += asString(value_next_cursor_23.source)
+          } else {
+            json += asString(value_next_cursor_23.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_23)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -20577,6 +21291,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_16)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_17 = obj["next_cursor"]
+      if (value_next_cursor_17 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_17 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_17 === "string" ||
+            value_next_cursor_17 === null ||
+            value_next_cursor_17 instanceof Date ||
+            value_next_cursor_17 instanceof RegExp ||
+            (
+              typeof value_next_cursor_17 === "object" &&
+              typeof value_next_cursor_17.toString === "function" &&
+              value_next_cursor_17.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_17 !== 'string') {
+          if (value_next_cursor_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_17 instanceof RegExp) {
+            json += asString(value_next_cursor_17.source)
+          } else {
+            json += asString(value_next_cursor_17.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_17)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -23031,6 +23787,48 @@ return json + JSON_STR_END_OBJECT
         json += asInteger(value_total_pages_42)
       } else {
         throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_43 = obj["next_cursor"]
+      if (value_next_cursor_43 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_43 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_43 === "string" ||
+            value_next_cursor_43 === null ||
+            value_next_cursor_43 instanceof Date ||
+            value_next_cursor_43 instanceof RegExp ||
+            (
+              typeof value_next_cursor_43 === "object" &&
+              typeof value_next_cursor_43.toString === "function" &&
+              value_next_cursor_43.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_43 !== 'string') {
+          if (value_next_cursor_43 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_43 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_43.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_43 instanceof RegExp) {
+            json += asString(value_next_cursor_43.source)
+          } else {
+            json += asString(value_next_cursor_43.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_43)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT

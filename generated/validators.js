@@ -3038,7 +3038,8 @@ return errors === 0;
 validate_queryNone.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMyInvitations = validate_queryListMyInvitations;
-const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListMyInvitations"};
+const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListMyInvitations"};
+const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
 
 function validate_queryListMyInvitations(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListMyInvitations" */;
@@ -3065,7 +3066,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order"))){
+if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -3280,14 +3281,74 @@ vErrors.push(err10);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data4 = data.cursor;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data4) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -3297,7 +3358,7 @@ return errors === 0;
 validate_queryListMyInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListApiKeys = validate_queryListApiKeys;
-const schema_queryListApiKeys = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListApiKeys"};
+const schema_queryListApiKeys = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListApiKeys"};
 
 function validate_queryListApiKeys(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListApiKeys" */;
@@ -3324,7 +3385,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order"))){
+if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -3539,14 +3600,74 @@ vErrors.push(err10);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data4 = data.cursor;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data4) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -3556,8 +3677,7 @@ return errors === 0;
 validate_queryListApiKeys.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListUsers = validate_queryListUsers;
-const schema_queryListUsers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListUsers"};
-const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
+const schema_queryListUsers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListUsers"};
 
 function validate_queryListUsers(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListUsers" */;
@@ -3584,7 +3704,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "role")) || (key0 === "q"))){
+if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "role")) || (key0 === "q")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -3955,14 +4075,74 @@ errors++;
 }
 }
 }
+if(data.cursor !== undefined){
+let data7 = data.cursor;
+if(typeof data7 !== "string"){
+let dataType7 = typeof data7;
+let coerced7 = undefined;
+if(dataType7 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType7 = typeof data7;
+if(typeof data7 === "string"){
+coerced7 = data7;
+}
+}
+if(!(coerced7 !== undefined)){
+if(dataType7 == "number" || dataType7 == "boolean"){
+coerced7 = "" + data7;
+}
+else if(data7 === null){
+coerced7 = "";
 }
 else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err18 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+}
+if(coerced7 !== undefined){
+data7 = coerced7;
+if(data !== undefined){
+data["cursor"] = coerced7;
+}
+}
+}
+if(typeof data7 === "string"){
+if(func_7a031813(data7) > 4000){
+const err19 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+if(func_7a031813(data7) < 1){
+const err20 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -3972,7 +4152,8 @@ return errors === 0;
 validate_queryListUsers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListProjects = validate_queryListProjects;
-const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListProjects"};
+const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListProjects"};
+const func_191f75b3 = Object.prototype.hasOwnProperty;
 
 function validate_queryListProjects(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListProjects" */;
@@ -3999,7 +4180,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "category")) || (key0 === "tag")) || (key0 === "q"))){
+if(!(func_191f75b3.call(schema_queryListProjects.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -4442,14 +4623,74 @@ errors++;
 }
 }
 }
+if(data.cursor !== undefined){
+let data8 = data.cursor;
+if(typeof data8 !== "string"){
+let dataType8 = typeof data8;
+let coerced8 = undefined;
+if(dataType8 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType8 = typeof data8;
+if(typeof data8 === "string"){
+coerced8 = data8;
+}
+}
+if(!(coerced8 !== undefined)){
+if(dataType8 == "number" || dataType8 == "boolean"){
+coerced8 = "" + data8;
+}
+else if(data8 === null){
+coerced8 = "";
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err22 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err22];
 }
 else {
 vErrors.push(err22);
+}
+errors++;
+}
+}
+if(coerced8 !== undefined){
+data8 = coerced8;
+if(data !== undefined){
+data["cursor"] = coerced8;
+}
+}
+}
+if(typeof data8 === "string"){
+if(func_7a031813(data8) > 4000){
+const err23 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+if(func_7a031813(data8) < 1){
+const err24 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
 }
 errors++;
 }
@@ -4459,7 +4700,7 @@ return errors === 0;
 validate_queryListProjects.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMembers = validate_queryListMembers;
-const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"$ref":"spec:MemberRole"}},"required":[],"$id":"queryListMembers"};
+const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"$ref":"spec:MemberRole"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListMembers"};
 const schema_spec_MemberRole = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:MemberRole"};
 
 function validate_spec_MemberRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4549,7 +4790,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "role"))){
+if(!((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "role")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -4770,14 +5011,74 @@ vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
+if(data.cursor !== undefined){
+let data5 = data.cursor;
+if(typeof data5 !== "string"){
+let dataType4 = typeof data5;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType4 = typeof data5;
+if(typeof data5 === "string"){
+coerced4 = data5;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data5;
+}
+else if(data5 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data5 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data5 === "string"){
+if(func_7a031813(data5) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data5) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -4787,7 +5088,7 @@ return errors === 0;
 validate_queryListMembers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListInvitations = validate_queryListInvitations;
-const schema_queryListInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:InvitationStatus"}},"required":[],"$id":"queryListInvitations"};
+const schema_queryListInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:InvitationStatus"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListInvitations"};
 const schema_spec_InvitationStatus = {"type":"string","enum":["pending","accepted","revoked","expired"],"$id":"spec:InvitationStatus"};
 
 function validate_spec_InvitationStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4877,7 +5178,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status"))){
+if(!((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -5098,14 +5399,74 @@ vErrors = joined(vErrors, validate_spec_InvitationStatus.errors);
 errors = vErrors.length;
 }
 }
+if(data.cursor !== undefined){
+let data5 = data.cursor;
+if(typeof data5 !== "string"){
+let dataType4 = typeof data5;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType4 = typeof data5;
+if(typeof data5 === "string"){
+coerced4 = data5;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data5;
+}
+else if(data5 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data5 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data5 === "string"){
+if(func_7a031813(data5) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data5) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -5115,8 +5476,7 @@ return errors === 0;
 validate_queryListInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListFiles = validate_queryListFiles;
-const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name","bytes"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"$ref":"spec:Visibility"},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"type":"string","minLength":1,"maxLength":1024,"pattern":"\\S"},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListFiles"};
-const func_191f75b3 = Object.prototype.hasOwnProperty;
+const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name","bytes"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"$ref":"spec:Visibility"},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"type":"string","minLength":1,"maxLength":1024,"pattern":"\\S"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListFiles"};
 const schema_spec_Visibility = {"type":"string","enum":["private","public"],"$id":"spec:Visibility"};
 
 function validate_spec_Visibility(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5684,14 +6044,74 @@ errors++;
 }
 }
 }
+if(data.cursor !== undefined){
+let data10 = data.cursor;
+if(typeof data10 !== "string"){
+let dataType8 = typeof data10;
+let coerced8 = undefined;
+if(dataType8 == 'object' && Array.isArray(data10) && data10.length == 1){
+data10 = data10[0];
+dataType8 = typeof data10;
+if(typeof data10 === "string"){
+coerced8 = data10;
+}
+}
+if(!(coerced8 !== undefined)){
+if(dataType8 == "number" || dataType8 == "boolean"){
+coerced8 = "" + data10;
+}
+else if(data10 === null){
+coerced8 = "";
 }
 else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err24 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err24];
 }
 else {
 vErrors.push(err24);
+}
+errors++;
+}
+}
+if(coerced8 !== undefined){
+data10 = coerced8;
+if(data !== undefined){
+data["cursor"] = coerced8;
+}
+}
+}
+if(typeof data10 === "string"){
+if(func_7a031813(data10) > 4000){
+const err25 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+if(func_7a031813(data10) < 1){
+const err26 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
 }
 errors++;
 }
@@ -5885,7 +6305,7 @@ return errors === 0;
 validate_queryDispositionFilename.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListFileLinks = validate_queryListFileLinks;
-const schema_queryListFileLinks = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","expires_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListFileLinks"};
+const schema_queryListFileLinks = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","expires_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListFileLinks"};
 
 function validate_queryListFileLinks(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListFileLinks" */;
@@ -5912,7 +6332,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order"))){
+if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -6127,14 +6547,74 @@ vErrors.push(err10);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data4 = data.cursor;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data4) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -6193,7 +6673,7 @@ return errors === 0;
 validate_queryGetStorageUsage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListModels = validate_queryListModels;
-const schema_queryListModels = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["id"],"default":"id"},"order":{"type":"string","enum":["asc","desc"],"default":"asc"}},"required":[],"$id":"queryListModels"};
+const schema_queryListModels = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["id"],"default":"id"},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListModels"};
 
 function validate_queryListModels(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListModels" */;
@@ -6220,7 +6700,7 @@ if(data.order === undefined){
 data.order = "asc";
 }
 for(const key0 in data){
-if(!((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order"))){
+if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -6435,14 +6915,74 @@ vErrors.push(err10);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data4 = data.cursor;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data4) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -6452,7 +6992,7 @@ return errors === 0;
 validate_queryListModels.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListSessions = validate_queryListSessions;
-const schema_queryListSessions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:SessionStatus"},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListSessions"};
+const schema_queryListSessions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:SessionStatus"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListSessions"};
 const schema_spec_SessionStatus = {"type":"string","enum":["active","archived"],"$id":"spec:SessionStatus"};
 
 function validate_spec_SessionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -6542,7 +7082,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status")) || (key0 === "q"))){
+if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status")) || (key0 === "q")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -6829,14 +7369,74 @@ errors++;
 }
 }
 }
+if(data.cursor !== undefined){
+let data7 = data.cursor;
+if(typeof data7 !== "string"){
+let dataType5 = typeof data7;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType5 = typeof data7;
+if(typeof data7 === "string"){
+coerced5 = data7;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data7;
+}
+else if(data7 === null){
+coerced5 = "";
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data7 = coerced5;
+if(data !== undefined){
+data["cursor"] = coerced5;
+}
+}
+}
+if(typeof data7 === "string"){
+if(func_7a031813(data7) > 4000){
+const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(func_7a031813(data7) < 1){
+const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
 }
 errors++;
 }
@@ -6846,7 +7446,7 @@ return errors === 0;
 validate_queryListSessions.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListKnowledgeBases = validate_queryListKnowledgeBases;
-const schema_queryListKnowledgeBases = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListKnowledgeBases"};
+const schema_queryListKnowledgeBases = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListKnowledgeBases"};
 
 function validate_queryListKnowledgeBases(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListKnowledgeBases" */;
@@ -6873,7 +7473,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "q"))){
+if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "q")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -7154,14 +7754,74 @@ errors++;
 }
 }
 }
+if(data.cursor !== undefined){
+let data6 = data.cursor;
+if(typeof data6 !== "string"){
+let dataType5 = typeof data6;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType5 = typeof data6;
+if(typeof data6 === "string"){
+coerced5 = data6;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data6;
+}
+else if(data6 === null){
+coerced5 = "";
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data6 = coerced5;
+if(data !== undefined){
+data["cursor"] = coerced5;
+}
+}
+}
+if(typeof data6 === "string"){
+if(func_7a031813(data6) > 4000){
+const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(func_7a031813(data6) < 1){
+const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
 }
 errors++;
 }
@@ -7171,7 +7831,7 @@ return errors === 0;
 validate_queryListKnowledgeBases.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListDocuments = validate_queryListDocuments;
-const schema_queryListDocuments = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:DocumentStatus"},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListDocuments"};
+const schema_queryListDocuments = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:DocumentStatus"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListDocuments"};
 const schema_spec_DocumentStatus = {"type":"string","enum":["queued","processing","ready","failed"],"$id":"spec:DocumentStatus"};
 
 function validate_spec_DocumentStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7261,7 +7921,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "q"))){
+if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "q")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -7542,14 +8202,74 @@ errors++;
 }
 }
 }
+if(data.cursor !== undefined){
+let data6 = data.cursor;
+if(typeof data6 !== "string"){
+let dataType5 = typeof data6;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType5 = typeof data6;
+if(typeof data6 === "string"){
+coerced5 = data6;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data6;
+}
+else if(data6 === null){
+coerced5 = "";
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data6 = coerced5;
+if(data !== undefined){
+data["cursor"] = coerced5;
+}
+}
+}
+if(typeof data6 === "string"){
+if(func_7a031813(data6) > 4000){
+const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(func_7a031813(data6) < 1){
+const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
 }
 errors++;
 }
@@ -7559,7 +8279,7 @@ return errors === 0;
 validate_queryListDocuments.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListProducts = validate_queryListProducts;
-const schema_queryListProducts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"active":{"type":"boolean"},"q":{"type":"string","minLength":1,"maxLength":200}},"required":[],"$id":"queryListProducts"};
+const schema_queryListProducts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"active":{"type":"boolean"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListProducts"};
 
 function validate_queryListProducts(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListProducts" */;
@@ -7586,7 +8306,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "active")) || (key0 === "q"))){
+if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "active")) || (key0 === "q")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -7899,14 +8619,74 @@ errors++;
 }
 }
 }
+if(data.cursor !== undefined){
+let data6 = data.cursor;
+if(typeof data6 !== "string"){
+let dataType6 = typeof data6;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType6 = typeof data6;
+if(typeof data6 === "string"){
+coerced6 = data6;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data6;
+}
+else if(data6 === null){
+coerced6 = "";
 }
 else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data6 = coerced6;
+if(data !== undefined){
+data["cursor"] = coerced6;
+}
+}
+}
+if(typeof data6 === "string"){
+if(func_7a031813(data6) > 4000){
+const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(func_7a031813(data6) < 1){
+const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
 }
 errors++;
 }
@@ -7916,7 +8696,7 @@ return errors === 0;
 validate_queryListProducts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListPrices = validate_queryListPrices;
-const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","unit_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency"},"active":{"type":"boolean"}},"required":[],"$id":"queryListPrices"};
+const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","unit_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency"},"active":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListPrices"};
 const schema_spec_Currency = {"type":"string","enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"$id":"spec:Currency"};
 
 function validate_spec_Currency(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -8006,7 +8786,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "product_id")) || (key0 === "currency")) || (key0 === "active"))){
+if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "product_id")) || (key0 === "currency")) || (key0 === "active")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -8271,14 +9051,74 @@ data["active"] = coerced4;
 }
 }
 }
+if(data.cursor !== undefined){
+let data7 = data.cursor;
+if(typeof data7 !== "string"){
+let dataType5 = typeof data7;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType5 = typeof data7;
+if(typeof data7 === "string"){
+coerced5 = data7;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data7;
+}
+else if(data7 === null){
+coerced5 = "";
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
 else {
 vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data7 = coerced5;
+if(data !== undefined){
+data["cursor"] = coerced5;
+}
+}
+}
+if(typeof data7 === "string"){
+if(func_7a031813(data7) > 4000){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(func_7a031813(data7) < 1){
+const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }
@@ -8288,7 +9128,7 @@ return errors === 0;
 validate_queryListPrices.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListOrders = validate_queryListOrders;
-const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","total_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:OrderStatus"},"subscription_id":{"$ref":"spec:SubscriptionId"}},"required":[],"$id":"queryListOrders"};
+const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","total_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:OrderStatus"},"subscription_id":{"$ref":"spec:SubscriptionId"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListOrders"};
 const schema_spec_OrderStatus = {"type":"string","enum":["pending","paid","partially_refunded","refunded","canceled"],"$id":"spec:OrderStatus"};
 
 function validate_spec_OrderStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -8378,7 +9218,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status")) || (key0 === "subscription_id"))){
+if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status")) || (key0 === "subscription_id")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -8611,14 +9451,74 @@ vErrors = joined(vErrors, validate_spec_SubscriptionId.errors);
 errors = vErrors.length;
 }
 }
+if(data.cursor !== undefined){
+let data7 = data.cursor;
+if(typeof data7 !== "string"){
+let dataType4 = typeof data7;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType4 = typeof data7;
+if(typeof data7 === "string"){
+coerced4 = data7;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data7;
+}
+else if(data7 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data7 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data7 === "string"){
+if(func_7a031813(data7) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data7) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -8720,7 +9620,7 @@ return errors === 0;
 validate_queryGetReceipt.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListRefunds = validate_queryListRefunds;
-const schema_queryListRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"}},"required":[],"$id":"queryListRefunds"};
+const schema_queryListRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListRefunds"};
 
 function validate_queryListRefunds(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListRefunds" */;
@@ -8747,7 +9647,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order"))){
+if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -8962,14 +9862,74 @@ vErrors.push(err10);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data4 = data.cursor;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data4 === "string"){
+if(func_7a031813(data4) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data4) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -8979,7 +9939,7 @@ return errors === 0;
 validate_queryListRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListSubscriptions = validate_queryListSubscriptions;
-const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:SubscriptionStatus"}},"required":[],"$id":"queryListSubscriptions"};
+const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:SubscriptionStatus"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListSubscriptions"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -9069,7 +10029,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status"))){
+if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -9296,14 +10256,74 @@ vErrors = joined(vErrors, validate_spec_SubscriptionStatus.errors);
 errors = vErrors.length;
 }
 }
+if(data.cursor !== undefined){
+let data6 = data.cursor;
+if(typeof data6 !== "string"){
+let dataType4 = typeof data6;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType4 = typeof data6;
+if(typeof data6 === "string"){
+coerced4 = data6;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data6;
+}
+else if(data6 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data6 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data6 === "string"){
+if(func_7a031813(data6) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data6) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -9662,7 +10682,7 @@ return errors === 0;
 validate_queryStreamEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListWebhookDeliveries = validate_queryListWebhookDeliveries;
-const schema_queryListWebhookDeliveries = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:WebhookDeliveryStatus"}},"required":[],"$id":"queryListWebhookDeliveries"};
+const schema_queryListWebhookDeliveries = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListWebhookDeliveries"};
 const schema_spec_WebhookDeliveryStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:WebhookDeliveryStatus"};
 
 function validate_spec_WebhookDeliveryStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -9752,7 +10772,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status"))){
+if(!((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -9973,14 +10993,74 @@ vErrors = joined(vErrors, validate_spec_WebhookDeliveryStatus.errors);
 errors = vErrors.length;
 }
 }
+if(data.cursor !== undefined){
+let data5 = data.cursor;
+if(typeof data5 !== "string"){
+let dataType4 = typeof data5;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType4 = typeof data5;
+if(typeof data5 === "string"){
+coerced4 = data5;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data5;
+}
+else if(data5 === null){
+coerced4 = "";
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data5 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data5 === "string"){
+if(func_7a031813(data5) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data5) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }

@@ -1,6 +1,6 @@
 // Chats, plain and streamed; the models; and the token usage of an API key.
 import type { Handlers } from '../services/handler.ts'
-import { offsetOf, pageOf } from '../infra/database/pagination.ts'
+import { pageOfArray } from '../infra/database/list.ts'
 import { toChatResponse } from '../services/ai/chat/messages.ts'
 import { startChat } from '../services/ai/chat/start-answer.ts'
 import { usageToday } from '../services/ai/chat/usage.ts'
@@ -8,8 +8,7 @@ import { usageToday } from '../services/ai/chat/usage.ts'
 export const ai = {
   async listModels({ query }, { providers }) {
     const sorted = providers.models.toSorted((a, b) => (a.id < b.id === (query.order === 'asc') ? -1 : 1))
-    const start = offsetOf(query)
-    return { status: 200, body: pageOf(sorted.slice(start, start + query.limit), sorted.length, query) }
+    return { status: 200, body: pageOfArray('models', sorted, query) }
   },
 
   async getAiUsage({ principal }, { db, config }) {

@@ -1,10 +1,10 @@
 // The caller's own API keys. The secret of a key is in the response that creates it, and nowhere else.
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
-import { pageArgs, pageOf } from '../infra/database/pagination.ts'
 import {
   findOwnApiKey,
   insertApiKey,
+  listApiKeys,
   lockOwnApiKey,
   parseExpiresAt,
   replaceApiKey,
@@ -12,16 +12,9 @@ import {
   toApiKey,
 } from '../services/users/api-keys.ts'
 
-const sortColumns = { created_at: 'createdAt', name: 'name' } as const
-
 export const apiKeys = {
   async listApiKeys({ principal, query }, { db }) {
-    const where = { userId: principal.userId }
-    const [rows, total] = await Promise.all([
-      db.prisma.apiKey.findMany({ where, ...pageArgs(query, sortColumns) }),
-      db.prisma.apiKey.count({ where }),
-    ])
-    return { status: 200, body: pageOf(rows.map(toApiKey), total, query) }
+    return { status: 200, body: await listApiKeys(db, principal, query) }
   },
 
   async createApiKey({ principal, body }, { db, config, events }) {

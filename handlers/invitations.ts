@@ -5,23 +5,16 @@ import { invalidState } from '../infra/errors.ts'
 import {
   acceptInvitation,
   findInvitation,
+  listInvitations,
+  listMyInvitations,
   requireInvitee,
   toInvitation,
 } from '../services/projects/members.ts'
-import { pageArgs, pageOf } from '../infra/database/pagination.ts'
-
-const sortColumns = { created_at: 'createdAt', email: 'email' } as const
 
 export const invitations = {
   async listInvitations(request, { db }) {
-    const { query } = request
     await openProject(db, request)
-    const where = { projectId: request.params.id, ...statusFilter(query.status) }
-    const [rows, total] = await Promise.all([
-      db.prisma.invitation.findMany({ where, ...pageArgs(query, sortColumns) }),
-      db.prisma.invitation.count({ where }),
-    ])
-    return { status: 200, body: pageOf(rows.map(toInvitation), total, query) }
+    return { status: 200, body: await listInvitations(db, request.params.id, request.query) }
   },
 
   async getInvitation(request, { db }) {
@@ -62,29 +55,6 @@ export const invitations = {
   },
 
   async listMyInvitations({ principal, query }, { db }) {
-    const user = await db.prisma.user.findUniqueOrThrow({
-      where: { id: principal.userId },
-      select: { email: true, emailVerified: true },
-    })
-    if (user.email === null || !user.emailVerified) return { status: 200, body: pageOf([], 0, query) }
-    const where = {
-      email: user.email,
-      project: { status: { not: 'deleted' as const } },
-      ...statusFilter('pending'),
-      ...(principal.projectIds !== null && { projectId: { in: [...principal.projectIds] } }),
-    }
-    const [rows, total] = await Promise.all([
-      db.prisma.invitation.findMany({ where, ...pageArgs(query, sortColumns) }),
-      db.prisma.invitation.count({ where }),
-    ])
-    return { status: 200, body: pageOf(rows.map(toInvitation), total, query) }
+    return { status: 200, body: await listMyInvitations(db, principal, query) }
   },
 } satisfies Handlers<'invitations'>
-
-/** In the database an expired invitation is `pending` with `expires_at` in the past. */
-function statusFilter(status: 'pending' | 'accepted' | 'revoked' | 'expired' | undefined) {
-  const now = new Date()
-  if (status === 'pending') return { status: 'pending' as const, expiresAt: { gt: now } }
-  if (status === 'expired') return { status: 'pending' as const, expiresAt: { lte: now } }
-  return { status }
-}

@@ -2,42 +2,20 @@
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../infra/errors.ts'
-import { pageArgs, pageOf, escapeLike } from '../infra/database/pagination.ts'
 import { deleteUser } from '../services/delete-user.ts'
 import { defaultScopes, insertApiKey } from '../services/users/api-keys.ts'
 import {
   insertUser,
+  listUsers,
   lockAdminsAndUser,
   requireNotLastAdmin,
   toUser,
   updateUserRow,
 } from '../services/users/users.ts'
 
-const sortColumns = {
-  created_at: 'createdAt',
-  updated_at: 'updatedAt',
-  name: 'name',
-  email: 'email',
-} as const
-
 export const users = {
   async listUsers({ query }, { db }) {
-    const { status, role, q } = query
-    const where = {
-      status: status ?? { not: 'deleted' as const },
-      role,
-      ...(q !== undefined && {
-        OR: [
-          { name: { contains: escapeLike(q), mode: 'insensitive' as const } },
-          { email: { contains: escapeLike(q.toLowerCase()) } },
-        ],
-      }),
-    }
-    const [rows, total] = await Promise.all([
-      db.prisma.user.findMany({ where, ...pageArgs(query, sortColumns) }),
-      db.prisma.user.count({ where }),
-    ])
-    return { status: 200, body: pageOf(rows.map(toUser), total, query) }
+    return { status: 200, body: await listUsers(db, query) }
   },
 
   async createUser({ body }, { db, config, events }) {

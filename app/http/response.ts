@@ -82,24 +82,34 @@ function write(what: string, serializer: string, body: unknown, strict: boolean)
   return serializers[serializer](body)
 }
 
-/** The Link header of a page (RFC 8288): first, prev, next and last. Other query parameters are kept. */
+/**
+ * The Link header of a page (RFC 8288): first, prev, next and last. A page that was requested by a cursor
+ * links to the first and the next page only. Other query parameters are kept.
+ */
 export function pageLinks(
   base: string,
   query: Record<string, unknown>,
-  pagination: { page: number; total_pages: number },
+  { page, total_pages: last, next_cursor: cursor }: Pagination,
 ): string {
-  const { page, total_pages: last } = pagination
-  const link = (to: number, rel: string): string => {
+  const link = (rel: string, to: Record<string, unknown>): string => {
     const parameters = new URLSearchParams()
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined && name !== 'page') parameters.set(name, String(value))
-    parameters.set('page', String(to))
+    const { page: _page, cursor: _cursor, ...rest } = query
+    for (const [name, value] of Object.entries({ ...rest, ...to }))
+      if (value !== undefined) parameters.set(name, String(value))
     return `<${base}?${parameters}>; rel="${rel}"`
   }
+  if (query.cursor !== undefined)
+    return [link('first', {}), ...(cursor === null ? [] : [link('next', { cursor })])].join(', ')
   return [
-    link(1, 'first'),
-    ...(page > 1 ? [link(Math.min(page - 1, Math.max(1, last)), 'prev')] : []),
-    ...(page < last ? [link(page + 1, 'next')] : []),
-    link(Math.max(1, last), 'last'),
+    link('first', { page: 1 }),
+    ...(page > 1 ? [link('prev', { page: Math.min(page - 1, Math.max(1, last)) })] : []),
+    ...(page < last ? [link('next', { page: page + 1 })] : []),
+    link('last', { page: Math.max(1, last) }),
   ].join(', ')
+}
+
+interface Pagination {
+  page: number
+  total_pages: number
+  next_cursor: string | null
 }

@@ -30,6 +30,7 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
   const raw = { ...(query as Record<string, unknown>) }
   check(names.query, query, 'query', problems)
   checkQueryText(raw, query as Record<string, unknown>, request.url, problems)
+  if (raw.cursor !== undefined && raw.page !== undefined) problems.push(cursorWithPage)
   const given = { ...headers }
   check(names.header, headers, 'header', problems)
   checkNumbers(given, headers, 'header', problems)
@@ -63,6 +64,13 @@ function checkForm(name: string | undefined, { fields, file }: Form, problems: P
   const isLate = ({ field, constraint }: Problem): boolean =>
     file !== null && constraint === 'required' && fields[field.split(/[.[]/)[0]] === undefined
   problems.push(...found.filter((problem) => !isLate(problem)))
+}
+
+const cursorWithPage: Problem = {
+  field: 'cursor',
+  constraint: 'exclusive',
+  message: 'cursor cannot be combined with page: leave page out',
+  location: 'query',
 }
 
 /** Throws 404 for an id that cannot exist, as handlers do for one that does not. */

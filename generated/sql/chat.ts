@@ -327,7 +327,7 @@ export interface ListKnowledgeBasesRow {
 }
 
 /**
- * The messages of a session. Positions are unique in a session, so no second sort key is needed.
+ * The messages of a session.
  * @see prisma/sql/chat/list-messages.sql
  */
 export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, {}, 'position', ListMessagesRow>(
@@ -355,7 +355,7 @@ WHERE m.session_id = $3`,
     sorts: {
       position: `m.position`,
     },
-    id: `m.position`,
+    id: `m.id`,
     totals: {
       '': `SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = $3`,
     },

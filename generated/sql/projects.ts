@@ -180,6 +180,40 @@ export interface ListExpiredProjectsRow {
 }
 
 /**
+ * The invitations to a project.
+ * @see prisma/sql/projects/list-invitations.sql
+ */
+export const listInvitations = page<{ project_id: string }, { status: string }, 'created_at' | 'email', ListInvitationsRow>(
+  'projects/list-invitations',
+  {
+    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.created_at, i.expires_at
+FROM invitations i
+WHERE i.project_id = $1`,
+    names: ['project_id', 'status'],
+    filters: {
+      status: { sql: `CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END = $2` },
+    },
+    sorts: {
+      created_at: `i.created_at`,
+      email: `i.email`,
+    },
+    id: `i.id`,
+    totals: {
+    },
+  },
+)
+export interface ListInvitationsRow {
+  id: string
+  project_id: string
+  email: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  status: Schemas['Invitation']['status']
+  invited_by: string
+  created_at: string
+  expires_at: string
+}
+
+/**
  * The members of a project.
  * Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
  * @see prisma/sql/projects/list-members.sql
@@ -211,6 +245,42 @@ export interface ListMembersRow {
   added_by: string | null
   created_at: string
   user: Schemas['Member']['user']
+}
+
+/**
+ * The pending invitations of a user with a verified email address to projects that are not deleted.
+ * @see prisma/sql/projects/list-my-invitations.sql
+ */
+export const listMyInvitations = page<{ user_id: string }, { project_ids: readonly string[] }, 'created_at', ListMyInvitationsRow>(
+  'projects/list-my-invitations',
+  {
+    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.created_at, i.expires_at
+FROM users u
+  JOIN invitations i ON i.email = u.email
+  JOIN projects p ON p.id = i.project_id
+WHERE u.id = $1 AND u.email_verified AND p.status <> 'deleted'
+  AND i.status = 'pending' AND i.expires_at > now()`,
+    names: ['user_id', 'project_ids'],
+    filters: {
+      project_ids: { sql: `i.project_id = ANY($2)` },
+    },
+    sorts: {
+      created_at: `i.created_at`,
+    },
+    id: `i.id`,
+    totals: {
+    },
+  },
+)
+export interface ListMyInvitationsRow {
+  id: string
+  project_id: string
+  email: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  status: Schemas['Invitation']['status']
+  invited_by: string
+  created_at: string
+  expires_at: string
 }
 
 /**

@@ -1,5 +1,6 @@
 // Generated from prisma/sql by `npm run generate`. Do not edit.
 import { many, none, one, optional } from '../../infra/database/queries.ts'
+import { page } from '../../infra/database/list.ts'
 import type { components } from '../types.ts'
 
 type Schemas = components['schemas']
@@ -108,6 +109,87 @@ export const isAdmin = optional<{ id: string }, IsAdminRow>(
 )
 export interface IsAdminRow {
   found: boolean
+}
+
+/**
+ * The API keys of a user.
+ * @see prisma/sql/users/list-api-keys.sql
+ */
+export const listApiKeys = page<{ user_id: string }, {}, 'created_at' | 'name', ListApiKeysRow>(
+  'users/list-api-keys',
+  {
+    select: `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
+CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
+k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.replaced_by
+FROM api_keys k
+WHERE k.user_id = $1`,
+    names: ['user_id'],
+    filters: {
+    },
+    sorts: {
+      created_at: `k.created_at`,
+      name: `lower(k.name)`,
+    },
+    id: `k.id`,
+    totals: {
+    },
+  },
+)
+export interface ListApiKeysRow {
+  id: string
+  name: string
+  start: string
+  scopes: Schemas['ApiKey']['scopes']
+  project_ids: string[] | null
+  expires_at: string | null
+  last_used_at: string | null
+  created_at: string
+  revoked_at: string | null
+  replaced_by: string | null
+}
+
+/**
+ * The active and disabled users. `pattern` is a LIKE pattern.
+ * @see prisma/sql/users/list-users.sql
+ */
+export const listUsers = page<{}, { status: 'active' | 'disabled' | 'deleted'; role: 'user' | 'admin'; pattern: string }, 'created_at' | 'updated_at' | 'name' | 'email', ListUsersRow>(
+  'users/list-users',
+  {
+    select: `SELECT u.id, u.email AS "email", u.email_verified, u.name, u.bio, u.locale, u.timezone, u.avatar_url, u.status,
+u.role, u.metadata, u.created_at, u.updated_at
+FROM users u
+WHERE u.status <> 'deleted'`,
+    names: ['status', 'role', 'pattern'],
+    filters: {
+      status: { sql: `u.status = $1` },
+      role: { sql: `u.role = $2` },
+      pattern: { sql: `u.name ILIKE $3 OR u.email LIKE lower($3)`, searches: true },
+    },
+    sorts: {
+      created_at: `u.created_at`,
+      updated_at: `u.updated_at`,
+      name: `lower(u.name)`,
+      email: `u.email`,
+    },
+    id: `u.id`,
+    totals: {
+    },
+  },
+)
+export interface ListUsersRow {
+  id: string
+  email: string
+  email_verified: boolean
+  name: string
+  bio: string | null
+  locale: string
+  timezone: string
+  avatar_url: string | null
+  status: Schemas['User']['status']
+  role: 'user' | 'admin'
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
 }
 
 /**

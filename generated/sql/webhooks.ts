@@ -103,6 +103,51 @@ export interface FindDeliveryRow {
 }
 
 /**
+ * The deliveries of an endpoint.
+ * @see prisma/sql/webhooks/list-deliveries.sql
+ */
+export const listDeliveries = page<{ tenant_event_types: readonly string[]; endpoint_id: string }, { status: 'pending' | 'succeeded' | 'failed' }, 'created_at', ListDeliveriesRow>(
+  'webhooks/list-deliveries',
+  {
+    select: `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
+d.next_attempt_at, d.request, d.created_at,
+CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
+  ELSE coalesce(m.role <= e.role, false) END AS readable,
+json_build_object('id', e.id, 'type', e.type,
+  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
+  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+WHERE d.endpoint_id = $2`,
+    names: ['tenant_event_types', 'endpoint_id', 'status'],
+    filters: {
+      status: { sql: `d.status = $3` },
+    },
+    sorts: {
+      created_at: `d.created_at`,
+    },
+    id: `d.id`,
+    totals: {
+      '': `SELECT count(*) AS total FROM webhook_deliveries WHERE endpoint_id = $2`,
+      'status': `SELECT count(*) AS total FROM webhook_deliveries WHERE endpoint_id = $2 AND status = $3`,
+    },
+  },
+)
+export interface ListDeliveriesRow {
+  id: string
+  endpoint_id: string
+  event_id: string
+  event_type: EventType
+  status: 'pending' | 'succeeded' | 'failed'
+  attempts: Schemas['WebhookAttempt'][]
+  next_attempt_at: string | null
+  request: { url: string; headers: Record<string, string> } | null
+  created_at: string
+  readable: boolean
+  event: Schemas['PlatformEvent']
+}
+
+/**
  * The endpoints of a user.
  * @see prisma/sql/webhooks/list-endpoints.sql
  */
@@ -133,88 +178,6 @@ export interface ListEndpointsRow {
   disabled_reason: Schemas['WebhookEndpoint']['disabled_reason'] | null
   project_ids: string[] | null
   created_at: string
-}
-
-/**
- * A page of the deliveries of an endpoint, newest first, with the total.
- * @see prisma/sql/webhooks/list-newest-deliveries.sql
- */
-export const listNewestDeliveries = many<{ endpoint_id: string; status: 'pending' | 'succeeded' | 'failed' | null; tenant_event_types: readonly string[]; limit: number; offset: number }, ListNewestDeliveriesRow>(
-  'webhooks/list-newest-deliveries',
-  `SELECT t.total, x.* FROM (
-  SELECT count(*)::int AS total FROM webhook_deliveries
-  WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
-) t LEFT JOIN LATERAL (
-  SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
-d.next_attempt_at, d.request, d.created_at,
-CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($3::text[])
-  ELSE coalesce(m.role <= e.role, false) END AS readable,
-json_build_object('id', e.id, 'type', e.type,
-  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event FROM (
-    SELECT * FROM webhook_deliveries
-    WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
-    ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5
-  ) d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
-LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
-  ORDER BY d.created_at DESC, d.id DESC
-) x ON true`,
-  ['endpoint_id', 'status', 'tenant_event_types', 'limit', 'offset'],
-)
-export interface ListNewestDeliveriesRow {
-  total: number
-  id: string | null
-  endpoint_id: string | null
-  event_id: string | null
-  event_type: EventType | null
-  status: 'pending' | 'succeeded' | 'failed' | null
-  attempts: Schemas['WebhookAttempt'][] | null
-  next_attempt_at: string | null
-  request: { url: string; headers: Record<string, string> } | null
-  created_at: string | null
-  readable: boolean | null
-  event: Schemas['PlatformEvent'] | null
-}
-
-/**
- * A page of the deliveries of an endpoint, oldest first, with the total.
- * @see prisma/sql/webhooks/list-oldest-deliveries.sql
- */
-export const listOldestDeliveries = many<{ endpoint_id: string; status: 'pending' | 'succeeded' | 'failed' | null; tenant_event_types: readonly string[]; limit: number; offset: number }, ListOldestDeliveriesRow>(
-  'webhooks/list-oldest-deliveries',
-  `SELECT t.total, x.* FROM (
-  SELECT count(*)::int AS total FROM webhook_deliveries
-  WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
-) t LEFT JOIN LATERAL (
-  SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
-d.next_attempt_at, d.request, d.created_at,
-CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($3::text[])
-  ELSE coalesce(m.role <= e.role, false) END AS readable,
-json_build_object('id', e.id, 'type', e.type,
-  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event FROM (
-    SELECT * FROM webhook_deliveries
-    WHERE endpoint_id = $1 AND (status = $2 OR $2 IS NULL)
-    ORDER BY created_at ASC, id ASC LIMIT $4 OFFSET $5
-  ) d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
-LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
-  ORDER BY d.created_at ASC, d.id ASC
-) x ON true`,
-  ['endpoint_id', 'status', 'tenant_event_types', 'limit', 'offset'],
-)
-export interface ListOldestDeliveriesRow {
-  total: number
-  id: string | null
-  endpoint_id: string | null
-  event_id: string | null
-  event_type: EventType | null
-  status: 'pending' | 'succeeded' | 'failed' | null
-  attempts: Schemas['WebhookAttempt'][] | null
-  next_attempt_at: string | null
-  request: { url: string; headers: Record<string, string> } | null
-  created_at: string | null
-  readable: boolean | null
-  event: Schemas['PlatformEvent'] | null
 }
 
 /**

@@ -45,6 +45,11 @@ export function isCommitRefused(error: unknown): boolean {
   return state !== null && !/^(08|57|40003)/.test(state)
 }
 
+/** Whether a parameter has a value that its type does not accept. */
+export function isInvalidValue(error: unknown): boolean {
+  return sqlState(error)?.startsWith('22') === true
+}
+
 const connectionCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -1,6 +1,9 @@
-// The pages of a list: one statement that reads a page and the total, composed from a list in prisma/sql.
+// The pages of a list: one statement that reads a page and the total, composed from a list in prisma/sql. A
+// page begins at an offset, or after the item that a cursor names.
+import { decodeCursor, encodeCursor, fingerprintOf, invalidCursor, type Position } from './cursor.ts'
 import type { Db } from './database.ts'
-import { offsetOf, pageOfRows, type Page, type PageQuery } from './pagination.ts'
+import { isInvalidValue } from './errors.ts'
+import { offsetOf, pageOf, type Page, type PageQuery } from './pagination.ts'
 import { valuesOf } from './queries.ts'
 import { statement, type Statement } from './statements.ts'
 
@@ -51,26 +54,90 @@ export type ListQuery<Parameters, Filters, Sort, Row> = {
 }
 
 /**
- * The largest `limit` of any list. The constant in the inner LIMIT makes PostgreSQL plan the prepared
- * statement for few rows.
+ * The largest `limit` of any list, and one more row to see whether another page follows. The constant in the
+ * inner LIMIT makes PostgreSQL plan the prepared statement for few rows.
  */
-const maxLimit = 100
+const maxRows = 101
+
+/** The statement's own columns: the total, and the sort values of the item. */
+interface OwnColumns {
+  total: number
+  sort_values: string[]
+}
 
 export function page<Parameters, Filters, Sort extends string, Row extends { id: string }>(
   label: string,
   list: List,
 ): ListQuery<Parameters, Filters, Sort, Row> {
   const composed = new Map<string, ComposedList>()
-  const read = async (db: Db, parameters: PageParameters<Parameters, Filters, Sort>): Promise<Page<Row>> => {
-    const choice = choiceOf(list, parameters)
-    const key = `${choice.filters.join(' ')}|${choice.sort}|${choice.order}|${choice.isFirst}`
+  const composeOnce = (choice: Choice): ComposedList => {
+    const key = `${choice.filters.join(' ')}|${choice.sort}|${choice.order}|${choice.start}`
     let found = composed.get(key)
     if (found === undefined) composed.set(key, (found = compose(label, list, choice)))
-    const values = valuesOf(found.names, { ...parameters, offset: offsetOf(parameters) })
-    const rows = await db.sql(found.statement as Statement<Row & { total: number }>, values)
-    return pageOfRows(rows, parameters)
+    return found
+  }
+  const read = async (db: Db, parameters: PageParameters<Parameters, Filters, Sort>): Promise<Page<Row>> => {
+    const { statement, names, keys } = composeOnce(choiceOf(list, parameters))
+    const { sort, order, limit, cursor } = parameters
+    const fingerprint = fingerprintOf(label, sort, order, selectionOf(list, parameters))
+    const from = cursor === undefined ? null : startOf(cursor, fingerprint, keys)
+    const query = { ...parameters, page: from?.page ?? parameters.page }
+    const own = { offset: offsetOf(query), after_value: from?.values[0], after_id: from?.values.at(-1) }
+    const rows = await db
+      .sql(statement as Statement<Row & OwnColumns>, valuesOf(names, { ...query, ...own, limit: limit + 1 }))
+      .catch((error: unknown) => {
+        throw from !== null && isInvalidValue(error) ? invalidCursor() : error
+      })
+    const next = rows.length > limit ? { page: query.page + 1, values: rows[limit - 1].sort_values } : null
+    return pageOf(
+      itemsOf(rows.slice(0, limit)),
+      rows[0]?.total ?? 0,
+      query,
+      next === null ? null : encodeCursor(fingerprint, next),
+    )
   }
   return Object.assign(read, { label, list })
+}
+
+/** A page of a short list that is not in the database. The items are sorted by id. */
+export function pageOfArray<Item extends { id: string }>(
+  label: string,
+  items: Item[],
+  query: PageQuery & { order: Order },
+): Page<Item> {
+  const { limit, order, cursor } = query
+  const fingerprint = fingerprintOf(label, order)
+  const from = cursor === undefined ? null : startOf(cursor, fingerprint, ['id'])
+  const page = from?.page ?? query.page
+  const isAfter = ({ id }: Item): boolean => (order === 'asc' ? id > from!.values[0] : id < from!.values[0])
+  const rest = from === null ? items.slice(offsetOf(query)) : items.filter(isAfter)
+  const next =
+    rest.length > limit ? encodeCursor(fingerprint, { page: page + 1, values: [rest[limit - 1].id] }) : null
+  return pageOf(rest.slice(0, limit), items.length, { page, limit }, next)
+}
+
+/** The parameters that `compose` adds to those of the list. */
+const ownParameters = ['offset', 'limit', 'after_value', 'after_id']
+
+/** The filters with their values, and the ids in the path. */
+function selectionOf({ names, filters }: List, parameters: object): unknown[] {
+  const given = parameters as Record<string, unknown>
+  const ids = names.filter((name) => typeof given[name] === 'string')
+  return [...new Set([...ids, ...Object.keys(filters)])].map((name) => given[name])
+}
+
+function startOf(cursor: string, fingerprint: string, keys: string[]): Position {
+  const position = decodeCursor(cursor, fingerprint)
+  if (position.values.length !== keys.length) throw invalidCursor()
+  return position
+}
+
+/** For a page past the end there is one row: the total, and null in all other columns. */
+function itemsOf<Row extends { id: string }>(rows: Array<Row & OwnColumns>): Row[] {
+  const items: Row[] = []
+  for (const { total: _total, sort_values: _values, ...item } of rows)
+    if (item.id !== null) items.push(item as unknown as Row)
+  return items
 }
 
 /** What decides the text of the statement. */
@@ -78,27 +145,32 @@ export interface Choice {
   filters: string[]
   sort: string
   order: Order
-  isFirst: boolean
+  start: (typeof starts)[number]
 }
+
+/** Where a page begins: at the start of the list, after some number of items, or after a given item. */
+const starts = ['first', 'offset', 'cursor'] as const
 
 function choiceOf(list: List, parameters: PageQuery & { sort: string; order: Order }): Choice {
   const given = parameters as unknown as Record<string, unknown>
+  const { page: number, sort, order, cursor } = parameters
   return {
     filters: Object.keys(list.filters).filter((name) => given[name] !== undefined),
-    sort: parameters.sort,
-    order: parameters.order,
-    isFirst: parameters.page === 1,
+    sort,
+    order,
+    start: cursor !== undefined ? 'cursor' : number === 1 ? 'first' : 'offset',
   }
 }
 
 interface ComposedList {
   statement: Statement<unknown>
   names: string[]
+  /** The expressions that the list is sorted by. */
+  keys: string[]
 }
 
 /** The statement for a choice, and the names of its parameters in order. */
-export function compose(label: string, list: List, { filters, sort, order, isFirst }: Choice): ComposedList {
-  const direction = order === 'asc' ? 'ASC' : 'DESC'
+export function compose(label: string, list: List, { filters, sort, order, start }: Choice): ComposedList {
   const sortKey = list.sorts[sort]
   const keys = sortKey === list.id ? [list.id] : [sortKey, list.id]
   const conditions = Object.entries(list.filters).flatMap(([name, { sql, otherwise }]) =>
@@ -106,24 +178,39 @@ export function compose(label: string, list: List, { filters, sort, order, isFir
   )
   const select = [list.select, ...conditions.map((condition) => `AND (${condition})`)].join('\n')
   const total = list.totals[filters.join(' ')] ?? `SELECT count(*) AS total FROM (${select}) counted`
-  // Without OFFSET, PostgreSQL can reuse one plan for the first page, which is the most frequent request.
-  const numbered = `SELECT t.total::int, x.* FROM (${total}) t LEFT JOIN LATERAL (
-    SELECT * FROM (
-      ${select} ORDER BY ${keys.map((each) => `${each} ${direction}`).join(', ')}
-      LIMIT ${maxLimit}${isFirst ? '' : ` OFFSET $${list.names.length + 1}`}
-    ) page LIMIT $${list.names.length + 2}
-  ) x ON true`
-  const all = [...list.names, 'offset', 'limit']
+  const all = [...list.names, ...ownParameters]
+  const own = (name: string): string => `$${all.indexOf(name) + 1}`
+  const after = keys.length === 1 ? own('after_id') : `(${own('after_value')}, ${own('after_id')})`
+  const direction = order === 'asc' ? 'ASC' : 'DESC'
+  // The sort values are text, which keeps the microseconds of timestamps.
+  const values = keys.map((key) => `(${key})::text`).join(', ')
+  const rows = [
+    select.replace(/^SELECT/, `SELECT ARRAY[${values}] AS sort_values,`),
+    ...(start === 'cursor' ? [`AND (${keys.join(', ')}) ${order === 'asc' ? '>' : '<'} ${after}`] : []),
+    `ORDER BY ${keys.map((each) => `${each} ${direction}`).join(', ')}`,
+    // Without OFFSET, PostgreSQL can reuse one plan for the first page, which is the most frequent request.
+    `LIMIT ${maxRows}${start === 'offset' ? ` OFFSET ${own('offset')}` : ''}`,
+  ].join('\n')
+  const { text, names } = renumbered(
+    `SELECT t.total::int, x.* FROM (${total}) t LEFT JOIN LATERAL (
+      SELECT * FROM (${rows}) page LIMIT ${own('limit')}
+    ) x ON true`,
+    all,
+  )
+  const searches = filters.some((name) => list.filters[name].searches)
+  const prepared = searches ? { text } : statement<unknown>(text)
+  return { statement: { ...prepared, label }, names, keys }
+}
+
+/** Closes the gaps that the parameters of filters leave that are not selected. */
+function renumbered(numbered: string, all: string[]): { text: string; names: string[] } {
   const names: string[] = []
-  // The parameters of filters that are not selected leave gaps.
   const text = numbered.replace(/\$(\d+)/g, (_whole, number: string) => {
     const name = all[Number(number) - 1]
     const index = names.indexOf(name)
     return `$${index === -1 ? names.push(name) : index + 1}`
   })
-  const searches = filters.some((name) => list.filters[name].searches)
-  const prepared = searches ? { text } : statement<unknown>(text)
-  return { statement: { ...prepared, label }, names }
+  return { text, names }
 }
 
 /** Every choice of a list, for the test that prepares them all. */
@@ -135,7 +222,7 @@ export function choicesOf({ filters, sorts }: List): Choice[] {
   return sets.flatMap((set) =>
     Object.keys(sorts).flatMap((sort) =>
       (['asc', 'desc'] as const).flatMap((order) =>
-        [true, false].map((isFirst): Choice => ({ filters: set, sort, order, isFirst })),
+        starts.map((start): Choice => ({ filters: set, sort, order, start })),
       ),
     ),
   )

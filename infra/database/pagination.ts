@@ -1,12 +1,21 @@
-// Offset pagination: what a request asks for, and the response of a list.
+// Pagination: what a request asks for, and the response of a list.
 export interface PageQuery {
   page: number
   limit: number
+  /** The `next_cursor` of the page before. Takes the place of `page`. */
+  cursor?: string
 }
 
 export interface Page<Item> {
   data: Item[]
-  pagination: { page: number; limit: number; total: number; total_pages: number }
+  pagination: {
+    page: number
+    limit: number
+    total: number
+    total_pages: number
+    /** Where the next page begins; null on the last page. */
+    next_cursor: string | null
+  }
 }
 
 /** The number of items before the page. */
@@ -14,36 +23,15 @@ export function offsetOf({ page, limit }: PageQuery): number {
   return (page - 1) * limit
 }
 
-/**
- * The arguments of a Prisma query for a page. Ties are broken by id.
- * @param columns the model's fields for the sort keys.
- */
-export function pageArgs<Sort extends string>(
-  query: PageQuery & { sort: Sort; order: 'asc' | 'desc' },
-  columns: Record<Sort, string>,
-) {
-  return {
-    orderBy: [{ [columns[query.sort]]: query.order }, { id: query.order }],
-    skip: offsetOf(query),
-    take: query.limit,
-  }
-}
-
-export function pageOf<Item>(data: Item[], total: number, { page, limit }: PageQuery): Page<Item> {
-  return { data, pagination: { page, limit, total, total_pages: Math.ceil(total / limit) } }
-}
-
-/**
- * A page from rows that each contain the `total`, so that the total needs no statement of its own. For a page
- * past the end there is one row: the total, and null in all other columns.
- */
-export function pageOfRows<Item extends { id: string }>(
-  rows: Array<Item & { total: number }>,
-  query: PageQuery,
+/** @param nextCursor null on the last page. */
+export function pageOf<Item>(
+  data: Item[],
+  total: number,
+  { page, limit }: PageQuery,
+  nextCursor: string | null,
 ): Page<Item> {
-  const data: Item[] = []
-  for (const { total: _total, ...item } of rows) if (item.id !== null) data.push(item as unknown as Item)
-  return pageOf(data, rows[0]?.total ?? 0, query)
+  const totalPages = Math.ceil(total / limit)
+  return { data, pagination: { page, limit, total, total_pages: totalPages, next_cursor: nextCursor } }
 }
 
 /** Escapes text for LIKE, and for Prisma's `contains`, which does not escape it. */

@@ -1,6 +1,5 @@
-// Iterates over lists. A page is requested when the previous one has been read. In lists by page number,
-// items may appear twice or not at all if the list changes in between; lists with the cursor `after` are
-// complete.
+// Iterates over lists. A page is requested when the previous one has been read, and continues after its last
+// item: every item that exists all along appears exactly once, also if the list changes in between.
 
 export interface ListInput {
   query?: Record<string, any>
@@ -9,7 +8,7 @@ export interface ListInput {
 
 export interface Page {
   data: unknown[]
-  pagination?: { total_pages: number }
+  pagination?: { next_cursor: string | null }
   has_more?: boolean
   next_after?: number
 }
@@ -22,14 +21,15 @@ export async function* pagesOf(
   input: ListInput,
   fetchPage: (input: ListInput) => Promise<Page>,
 ): AsyncGenerator<Page, void, undefined> {
-  let query = { ...input.query }
+  let query: Record<string, any> = { ...input.query }
   for (;;) {
     input.signal?.throwIfAborted()
     const page = await fetchPage({ ...input, query })
     yield page
-    const next = kind === 'after' ? afterOf(page) : pageAfter(query.page ?? 1, page)
+    const next = kind === 'after' ? afterOf(page) : cursorOf(page)
     if (next === null) return
-    query = { ...query, ...next }
+    const { page: _page, ...rest } = query
+    query = { ...rest, ...next }
   }
 }
 
@@ -47,8 +47,9 @@ export async function* itemsOf(
   }
 }
 
-function pageAfter(page: number, { data, pagination }: Page): { page: number } | null {
-  return data.length === 0 || page >= (pagination?.total_pages ?? Infinity) ? null : { page: page + 1 }
+function cursorOf({ pagination }: Page): { cursor: string } | null {
+  const cursor = pagination?.next_cursor ?? null
+  return cursor === null ? null : { cursor }
 }
 
 function afterOf({ has_more: hasMore, next_after: after }: Page): { after: number } | null {

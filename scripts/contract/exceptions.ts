@@ -15,6 +15,9 @@ export const semanticHeaders = new Set([
   'last-event-id',
 ])
 
+/** Query parameters whose values come from an earlier response. */
+export const opaqueParameters = new Set(['cursor'])
+
 /** Header fields that must be digests of the body. */
 export const digestHeaders = new Set(['upload-checksum', 'x-content-sha256'])
 

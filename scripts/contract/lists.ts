@@ -91,6 +91,7 @@ async function checkPageSizes(
       parts.last,
     )
   }
+  await checkCursor(run, operation, path, { all, limit })
   const past = await run.call(part, operation, { path, query: { page: String(all.total + 2), limit: '1' } })
   if (past.status === 200 && past.body?.data?.length !== 0)
     run.findings.add(
@@ -103,6 +104,38 @@ async function checkPageSizes(
       },
       past,
     )
+}
+
+/** Reads the list by its cursors, if it has any: the same items in the same order. */
+async function checkCursor(
+  run: Run,
+  operation: Operation,
+  path: Record<string, string>,
+  { all, limit }: { all: PagesRead; limit: number },
+): Promise<void> {
+  const found: string[] = []
+  let query: Record<string, string> = { limit: String(limit) }
+  for (;;) {
+    const answer = await run.call(part, operation, { path, query })
+    const { data, pagination } = answer.body ?? {}
+    if (answer.status !== 200 || pagination?.total !== all.total || pagination.next_cursor === undefined)
+      return
+    found.push(...data.map(({ id }: Json) => id))
+    query = { limit: String(limit), cursor: pagination.next_cursor }
+    if (pagination.next_cursor !== null && found.length <= all.total) continue
+    if (found.join() === ids(all).join()) return
+    run.findings.add(
+      operation.id,
+      part,
+      {
+        check: 'cursor',
+        expected: 'the same items in the same order by cursor as by page',
+        actual: `${found.join(' ').slice(0, 200)} instead of ${ids(all).join(' ').slice(0, 200)}`,
+      },
+      answer,
+    )
+    return
+  }
 }
 
 function ids({ items }: PagesRead): string[] {

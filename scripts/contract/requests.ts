@@ -1,7 +1,7 @@
 // Generates valid requests: values for the parameters and the body, and resources for the path.
 import fc from 'fast-check'
 import { kindOf, pathNames, schemaOf, type Json, type Operation } from './document.ts'
-import { digestHeaders, headerValues, semanticHeaders } from './exceptions.ts'
+import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
 import { matchingPattern, valuesOf } from './values.ts'
@@ -18,6 +18,7 @@ export function requestParts(
     const own = operation.parameters.filter(
       (each) =>
         each.in === where &&
+        !opaqueParameters.has(each.name) &&
         !(
           where === 'header' &&
           (semanticHeaders.has(each.name.toLowerCase()) || digestHeaders.has(each.name.toLowerCase()))

@@ -1,4 +1,5 @@
-// Reads and lints spec/, bundles it into one document and adds the implied responses and headers.
+// Reads and lints spec/, bundles it into one document and adds the implied parameters, responses
+// and headers.
 // Every problem is reported with file, line and column.
 import {
   BaseResolver,
@@ -12,6 +13,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { GenerateError } from './error.ts'
 import { addImpliedHeaders } from './implied-headers.ts'
+import { addImpliedParameters } from './implied-parameters.ts'
 import { addImpliedResponses } from './implied-responses.ts'
 import { findBrokenReferences } from './references.ts'
 import { platformRules, ruleNames } from './rules.ts'
@@ -97,6 +99,7 @@ export async function readContract(root: string): Promise<Json> {
   const failed = bundled.problems.filter((p) => p.severity === 'error')
   if (failed.length > 0) throw new ContractError(sorted(failed, dirname(root)))
   const document = bundled.bundle.parsed as Json
+  addImpliedParameters(document)
   addImpliedResponses(document)
   addImpliedHeaders(document)
   return document

@@ -28,7 +28,7 @@ import { writeStubs } from './stubs.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 /** The extensions that the generator has carried out. */
-const unpublished = new Set(['x-implied-responses', 'x-implied-headers', 'x-events'])
+const unpublished = new Set(['x-implied-parameters', 'x-implied-responses', 'x-implied-headers', 'x-events'])
 
 export interface Emitted {
   operations: Operation[]

@@ -112,6 +112,38 @@ export function toInvitation(row: InvitationRow): Invitation {
   }
 }
 
+export interface InvitationListQuery extends PageQuery {
+  status?: Invitation['status']
+  sort: 'created_at' | 'email'
+  order: 'asc' | 'desc'
+}
+
+export async function listInvitations(
+  db: Db,
+  projectId: string,
+  query: InvitationListQuery,
+): Promise<Page<Invitation>> {
+  return await sql.listInvitations(db, { project_id: projectId, ...query })
+}
+
+export interface MyInvitationListQuery extends PageQuery {
+  sort: 'created_at'
+  order: 'asc' | 'desc'
+}
+
+/** The pending invitations to the caller's email address. */
+export async function listMyInvitations(
+  db: Db,
+  { userId, projectIds }: Principal,
+  query: MyInvitationListQuery,
+): Promise<Page<Invitation>> {
+  return await sql.listMyInvitations(db, {
+    user_id: userId,
+    project_ids: projectIds === null ? undefined : [...projectIds],
+    ...query,
+  })
+}
+
 /** An invitation of the project. Throws 404 for an invitation of another project, too. */
 export async function findInvitation(
   db: Db,

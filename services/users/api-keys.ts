@@ -6,6 +6,7 @@ import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../../infra/errors.ts'
+import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from './authentication.ts'
 
@@ -48,6 +49,19 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     revoked_at: row.revokedAt?.toISOString() ?? null,
     replaced_by: row.replacedBy,
   }
+}
+
+export interface ApiKeyListQuery extends PageQuery {
+  sort: 'created_at' | 'name'
+  order: 'asc' | 'desc'
+}
+
+export async function listApiKeys(
+  db: Db,
+  { userId }: Principal,
+  query: ApiKeyListQuery,
+): Promise<Page<ApiKey>> {
+  return await sql.listApiKeys(db, { user_id: userId, ...query })
 }
 
 export interface NewApiKey {

@@ -7,6 +7,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
+import { containsPattern, type Page, type PageQuery } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Changes } from '../../infra/changes.ts'
 
@@ -33,6 +34,18 @@ export function toUser(row: UserRow): User {
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   }
+}
+
+export interface UserListQuery extends PageQuery {
+  status?: User['status']
+  role?: User['role']
+  q?: string
+  sort: 'created_at' | 'updated_at' | 'name' | 'email'
+  order: 'asc' | 'desc'
+}
+
+export async function listUsers(db: Db, { q, ...query }: UserListQuery): Promise<Page<User>> {
+  return await sql.listUsers(db, { ...query, pattern: q === undefined ? undefined : containsPattern(q) })
 }
 
 /** Locks a user until the transaction ends. Returns null when the user does not exist or is deleted. */

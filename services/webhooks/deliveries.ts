@@ -19,7 +19,7 @@
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { offsetOf, pageOf, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
 import { tenantEventTypes } from '../events/log.ts'
@@ -70,20 +70,13 @@ export async function listDeliveries(
   endpointId: string,
   query: DeliveryListQuery,
 ): Promise<Page<WebhookDelivery>> {
-  const { status = null, order, limit } = query
-  const list = order === 'asc' ? sql.listOldestDeliveries : sql.listNewestDeliveries
-  const rows = await list(db, {
+  const { data, pagination } = await sql.listDeliveries(db, {
     endpoint_id: endpointId,
-    status,
     tenant_event_types: tenantEventTypes,
-    limit,
-    offset: offsetOf(query),
+    ...query,
+    sort: 'created_at',
   })
-  // A page past the end is a single row with the total and no delivery.
-  const deliveries = rows.flatMap(({ total: _total, ...row }) =>
-    row.id === null ? [] : [toDelivery(row as Row)],
-  )
-  return pageOf(deliveries, rows[0].total, query)
+  return { data: data.map(toDelivery), pagination }
 }
 
 /**

@@ -2,8 +2,8 @@
 import t, { type Test } from 'tap'
 import { miniProject, type MiniProject } from '../support/mini-project.ts'
 
-const page =
-  '{ status: 200, body: { data: [], pagination: { page: 1, limit: 20, total: 60, total_pages: 3 } } }'
+const pagination = '{ page: 1, limit: 20, total: 60, total_pages: 3, next_cursor: null }'
+const page = `{ status: 200, body: { data: [], pagination: ${pagination} } }`
 const edgeIds = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch']
 const handlers = {
   'handlers/things.ts': [

@@ -26,7 +26,7 @@ import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database
-const pagingParameters = ['page', 'limit', 'sort', 'order', 'after']
+const pagingParameters = ['page', 'limit', 'cursor', 'sort', 'order', 'after']
 const testedFilters = new Set<string>()
 
 /** Asserts that the query returns exactly these items. */

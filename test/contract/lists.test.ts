@@ -232,6 +232,31 @@ const follow = async (url: string, { key }: Person): Promise<Reply> => {
   return await createClient(origin, key).get(pathname + search)
 }
 
+/** The ids of a list, page by page, each from the cursor of the page before. */
+async function walk(request: OperationRequest): Promise<string[]> {
+  const ids: string[] = []
+  let reply = await send(request)
+  for (let page = 1; ; page++) {
+    t.match(reply, { status: 200, body: { pagination: { page } } })
+    ids.push(...reply.body.data.map((item: { id: string }) => item.id))
+    const { next_cursor: cursor } = reply.body.pagination
+    if (page > 1)
+      t.same(
+        Object.keys(linksOf(reply)),
+        ['first', ...(cursor === null ? [] : ['next'])],
+        'links of a cursor',
+      )
+    if (cursor === null) return ids
+    const next = await send(withQuery(request, { cursor }))
+    if (page > 1) t.same((await follow(linksOf(reply).next, request.caller)).body, next.body, 'the same page')
+    reply = next
+  }
+}
+const encoded = (content: unknown): string => Buffer.from(JSON.stringify(content)).toString('base64url')
+/** A cursor with a value of the attacker's choice as the sort value. */
+const forged = (head: unknown[], values: string[], value: string): string =>
+  encoded([...head, value, ...values.slice(1)])
+
 t.test('every list has seed data in this test', async (t) => {
   const all = [...lists.map(({ id }) => id), ...cursorLists]
   t.same(
@@ -300,6 +325,7 @@ const invalidValues: Record<string, string[]> = {
     '1',
   ],
   order: ['', 'up', 'ASC', 'desc nulls last', '1'],
+  cursor: ['', 'abc', 'null', 'e30', '%00'],
   after: [
     '-1',
     '1.5',
@@ -393,15 +419,22 @@ for (const { id } of lists) {
         const collectedIds: string[] = []
         for (let page = 1; page <= Math.ceil(all.length / 3); page++) {
           const { body } = await send(withQuery(request, { sort, order, limit: '3', page: String(page) }))
-          t.same(body.pagination, {
+          const { next_cursor: cursor, ...pagination } = body.pagination
+          t.same(pagination, {
             page,
             limit: 3,
             total: all.length,
             total_pages: Math.ceil(all.length / 3),
           })
+          t.equal(cursor === null, page * 3 >= all.length, 'the last page has no cursor')
           collectedIds.push(...body.data.map((item: { id: string }) => item.id))
         }
         t.same(collectedIds, all, `${sort} ${order}: the pages contain each item once`)
+        t.same(
+          await walk(withQuery(request, { sort, order, limit: '2' })),
+          all,
+          `${sort} ${order}: the cursors reach each item once`,
+        )
         orders.push(all)
         const values = whole.body.data.map((item: any) =>
           sort === 'name' && id === 'listMembers' ? item.user.name : item[sort],
@@ -447,6 +480,58 @@ for (const { id } of lists) {
     t.equal(collectedIds.length, total, 'each item comes once')
   })
 
+  t.test(`${id} rejects a cursor that does not belong to the request`, async (t) => {
+    const { request } = await seeds[id]!()
+    const { next_cursor: cursor } = (await send(withQuery(request, { limit: '2', order: 'asc' }))).body
+      .pagination
+    const assertRejected = async (query: Record<string, string>, constraint: string): Promise<void> => {
+      const { status, body } = await send(withQuery(request, query))
+      t.equal(status, 400, JSON.stringify(query))
+      t.match(body.error?.details, { field: 'cursor', constraint, errors: [{ location: 'query' }] })
+    }
+    await assertRejected({ cursor, order: 'desc' }, 'cursor')
+    await assertRejected({ cursor, order: 'asc', page: '1' }, 'exclusive')
+    const [version, list, page, ...values] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    for (const content of [
+      null,
+      {},
+      [],
+      'x',
+      [version + 1, list, page, ...values],
+      [version, 'other', page, ...values],
+      [version, list, 0, ...values],
+      [version, list, 1e9, ...values],
+      [version, list, '1', ...values],
+      [version, list, page],
+      [version, list, page, ...values, 'x'],
+      [version, list, page, ...values.map(() => null)],
+      [version, list, page, ...values.map(() => ({ toString: 'x' }))],
+      [version, list, page, ...values.map(() => 'a\0b')].filter(() => id !== 'listModels'),
+    ])
+      await assertRejected({ cursor: encoded(content), order: 'asc' }, 'cursor')
+    for (const text of ['x', '%', 'W10', 'bnVsbA', "' OR 1=1 --", '[1]', 'é', `${cursor}x`.slice(3)])
+      await assertRejected({ cursor: text, order: 'asc' }, 'cursor')
+    // Any text is a value of a text column; of other types, only some are. Nothing else is an answer.
+    for (const value of [
+      "'; DROP TABLE users; --",
+      'infinity',
+      '-1',
+      '9'.repeat(400),
+      '2026-99-99',
+      '\ud800',
+    ])
+      t.ok(
+        [200, 400].includes(
+          (
+            await send(
+              withQuery(request, { cursor: forged([version, list, page], values, value), order: 'asc' }),
+            )
+          ).status,
+        ),
+        value.slice(0, 40),
+      )
+  })
+
   t.test(`${id} answers a page past the end with no items and the total`, async (t) => {
     const { request, ids } = await seeds[id]!()
     for (const page of ['500', '1000000']) {
@@ -460,6 +545,7 @@ for (const { id } of lists) {
         limit: 3,
         total: pagination.total,
         total_pages: Math.ceil(pagination.total / 3),
+        next_cursor: null,
       })
       t.equal(
         (await follow(linksOf(reply).prev, request.caller)).body.pagination.page,

@@ -129,7 +129,7 @@ t.test('the test client throws on every answer that the spec does not declare', 
     Object.fromEntries(Object.entries(headers).filter(([name]) => name !== missing))
   const download = '/storage/files/file_01jd6y8m5qe8btc4y5w1r0n3fz/download'
   const error = JSON.stringify({ error: { code: 'NOT_FOUND', message: 'x', details: { request_id: 'x' } } })
-  const page = '{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0}}'
+  const page = '{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0,"next_cursor":null}}'
 
   await get('/healthz')
   for (const [what, path, override, expectedError] of [

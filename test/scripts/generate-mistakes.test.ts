@@ -737,6 +737,18 @@ const mistakes: Record<string, Mistake> = {
     says: /Duplicate tag name found: 'edge'/,
     at: 'name: edge',
   },
+  'an unknown implied parameter': {
+    file: 'openapi.yaml',
+    change: ['x-implied-responses:', 'x-implied-parameters:\n  paged: [Cursor]\nx-implied-responses:'],
+    says: /no `Cursor`/,
+    at: 'Cursor',
+  },
+  'an unknown condition of implied parameters': {
+    file: 'openapi.yaml',
+    change: ['x-implied-responses:', 'x-implied-parameters:\n  listed: []\nx-implied-responses:'],
+    says: /unknown `listed`/,
+    at: 'listed',
+  },
   'an unknown implied response': {
     file: 'openapi.yaml',
     change: ["'400': InvalidRequest", "'400': BadRequest"],

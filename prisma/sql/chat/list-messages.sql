@@ -1,4 +1,4 @@
--- The messages of a session. Positions are unique in a session, so no second sort key is needed.
+-- The messages of a session.
 -- @page
 SELECT {message-columns}, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
@@ -6,6 +6,6 @@ WHERE m.session_id = :session_id
 -- @sort position
 m.position
 -- @id
-m.position
+m.id
 -- @total
 SELECT count(*) AS total FROM ai_messages m WHERE m.session_id = :session_id

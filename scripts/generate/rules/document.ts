@@ -1,11 +1,32 @@
 // Rules for paths, references and the document as a whole: everything that the generator would silently
 // ignore.
 import { headerConditions } from '../implied-headers.ts'
+import { conditions as parameterConditions } from '../implied-parameters.ts'
 import { conditions } from '../implied-responses.ts'
 import { methods } from '../methods.ts'
 import { eachOperation, resolved, type Context } from './visit.ts'
 
 export const documentRules = {
+  'implied-parameters': () => ({
+    Root: {
+      enter(root: any, ctx: Context) {
+        for (const [when, names] of Object.entries<string[]>(root['x-implied-parameters'] ?? {})) {
+          const location = ctx.location.child(['x-implied-parameters', when])
+          if (parameterConditions[when] === undefined)
+            ctx.report({
+              message: `unknown \`${when}\`: ${Object.keys(parameterConditions).join(', ')}`,
+              location: location.key(),
+            })
+          for (const [i, name] of names.entries())
+            if (root.components?.parameters?.[name] === undefined)
+              ctx.report({
+                message: `components/parameters has no \`${name}\``,
+                location: location.child(i),
+              })
+        }
+      },
+    },
+  }),
   'implied-responses': () => ({
     Root: {
       enter(root: any, ctx: Context) {

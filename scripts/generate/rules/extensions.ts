@@ -25,6 +25,7 @@ const extensions: Record<string, Record<string, Check>> = {
       Object.values(value ?? {}).every((limit) => Number.isInteger(limit) && Number(limit) > 0)
         ? null
         : 'a positive integer for each policy, the requests per minute',
+    'x-implied-parameters': anything,
     'x-implied-responses': anything,
     'x-implied-headers': anything,
     'x-events': anything,

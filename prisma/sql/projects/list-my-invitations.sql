@@ -1,0 +1,14 @@
+-- The pending invitations of a user with a verified email address to projects that are not deleted.
+-- @page
+SELECT {invitation-columns}
+FROM users u
+  JOIN invitations i ON i.email = u.email
+  JOIN projects p ON p.id = i.project_id
+WHERE u.id = :user_id AND u.email_verified AND p.status <> 'deleted'
+  AND i.status = 'pending' AND i.expires_at > now()
+-- @filter project_ids
+i.project_id = ANY(:project_ids)
+-- @sort created_at
+i.created_at
+-- @id
+i.id
