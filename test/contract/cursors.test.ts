@@ -1,4 +1,5 @@
 // A list that is read by its cursor while others write: every item that exists all along comes exactly once.
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { newIdAt } from '../../infra/ids.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -33,6 +34,7 @@ for (const [sort, order] of [
     const write = async (): Promise<number> => {
       for (let round = 0; ; round++) {
         if (done) return round
+        await setTimeout(5)
         // Before, between and behind the items of the walk.
         await insertSessions(person, [idAt(-round - 1), idAt(Math.random() * size), idAt(size + round)])
         const victim = seen[Math.floor(Math.random() * seen.length)]
