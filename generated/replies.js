@@ -1992,7 +1992,7 @@ validate_spec_Avatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItem
 
 exports.replyInvitationList = validate_spec_InvitationList;
 const schema_spec_InvitationList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:InvitationList"};
-const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","invited_by","created_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
+const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","invited_by","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
 const schema_spec_InvitationId = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
 const pattern_98ad7fc7 = new RegExp("^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -2223,8 +2223,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2233,8 +2233,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.expires_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "expires_at"},message:"must have required property '"+"expires_at"+"'"};
+if(data.created_at === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2243,14 +2243,34 @@ vErrors.push(err7);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "email")) || (key0 === "role")) || (key0 === "status")) || (key0 === "invited_by")) || (key0 === "created_at")) || (key0 === "expires_at"))){
-const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
+}
+errors++;
+}
+if(data.expires_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "expires_at"},message:"must have required property '"+"expires_at"+"'"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Invitation.properties, key0))){
+const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -2291,8 +2311,20 @@ vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -2305,12 +2337,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err11];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -2615,7 +2647,7 @@ validate_spec_InvitationList.evaluated = {"props":true,"dynamicProps":false,"dyn
 
 exports.replyApiKeyList = validate_spec_ApiKeyList;
 const schema_spec_ApiKeyList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:ApiKey"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ApiKeyList"};
-const schema_spec_ApiKey = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"$id":"spec:ApiKey"};
+const schema_spec_ApiKey = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"$id":"spec:ApiKey"};
 const schema_spec_ApiKeyId = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
 const pattern_e057a277 = new RegExp("^key_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -2778,8 +2810,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2788,8 +2820,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.revoked_at === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "revoked_at"},message:"must have required property '"+"revoked_at"+"'"};
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2798,8 +2830,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data.replaced_by === undefined){
-const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "replaced_by"},message:"must have required property '"+"replaced_by"+"'"};
+if(data.updated_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2808,14 +2840,34 @@ vErrors.push(err9);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ApiKey.properties, key0))){
-const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.revoked_at === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "revoked_at"},message:"must have required property '"+"revoked_at"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
 else {
 vErrors.push(err10);
+}
+errors++;
+}
+if(data.replaced_by === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "replaced_by"},message:"must have required property '"+"replaced_by"+"'"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ApiKey.properties, key0))){
+const err12 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
 }
 errors++;
 }
@@ -2828,24 +2880,24 @@ errors = vErrors.length;
 }
 if(data.name !== undefined){
 if(typeof data.name !== "string"){
-const err11 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err13 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err11];
+vErrors = [err13];
 }
 else {
-vErrors.push(err11);
+vErrors.push(err13);
 }
 errors++;
 }
 }
 if(data.start !== undefined){
 if(typeof data.start !== "string"){
-const err12 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err12];
+vErrors = [err14];
 }
 else {
-vErrors.push(err12);
+vErrors.push(err14);
 }
 errors++;
 }
@@ -2862,12 +2914,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err15 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err13];
+vErrors = [err15];
 }
 else {
-vErrors.push(err13);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -2875,12 +2927,12 @@ errors++;
 if(data.project_ids !== undefined){
 let data5 = data.project_ids;
 if((!(Array.isArray(data5))) && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.project_ids.type},message:"must be array,null"};
+const err16 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.project_ids.type},message:"must be array,null"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err16];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err16);
 }
 errors++;
 }
@@ -2897,32 +2949,7 @@ errors = vErrors.length;
 if(data.expires_at !== undefined){
 let data7 = data.expires_at;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err15 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.expires_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-if(typeof data7 === "string"){
-if(!(formats_5c6cf1d7(data7))){
-const err16 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-}
-if(data.last_used_at !== undefined){
-let data8 = data.last_used_at;
-if((typeof data8 !== "string") && (data8 !== null)){
-const err17 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.last_used_at.type},message:"must be string,null"};
+const err17 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2931,9 +2958,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(typeof data8 === "string"){
-if(!(formats_5c6cf1d7(data8))){
-const err18 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(typeof data7 === "string"){
+if(!(formats_5c6cf1d7(data7))){
+const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2944,16 +2971,10 @@ errors++;
 }
 }
 }
-if(data.created_at !== undefined){
-if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Timestamp.errors);
-errors = vErrors.length;
-}
-}
-if(data.revoked_at !== undefined){
-let data10 = data.revoked_at;
-if((typeof data10 !== "string") && (data10 !== null)){
-const err19 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.revoked_at.type},message:"must be string,null"};
+if(data.last_used_at !== undefined){
+let data8 = data.last_used_at;
+if((typeof data8 !== "string") && (data8 !== null)){
+const err19 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.last_used_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2962,9 +2983,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(typeof data10 === "string"){
-if(!(formats_5c6cf1d7(data10))){
-const err20 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(typeof data8 === "string"){
+if(!(formats_5c6cf1d7(data8))){
+const err20 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2975,20 +2996,28 @@ errors++;
 }
 }
 }
-if(data.replaced_by !== undefined){
-let data11 = data.replaced_by;
-const _errs21 = errors;
-let valid5 = false;
-const _errs22 = errors;
-if(!(validate_spec_ApiKeyId(data11, {instancePath:instancePath+"/replaced_by",parentData:data,parentDataProperty:"replaced_by",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
 errors = vErrors.length;
 }
-var _valid0 = _errs22 === errors;
-valid5 = valid5 || _valid0;
-const _errs23 = errors;
-if(data11 !== null){
-const err21 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.revoked_at !== undefined){
+let data12 = data.revoked_at;
+if((typeof data12 !== "string") && (data12 !== null)){
+const err21 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.revoked_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2997,10 +3026,9 @@ vErrors.push(err21);
 }
 errors++;
 }
-var _valid0 = _errs23 === errors;
-valid5 = valid5 || _valid0;
-if(!valid5){
-const err22 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
+const err22 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3009,11 +3037,47 @@ vErrors.push(err22);
 }
 errors++;
 }
+}
+}
+if(data.replaced_by !== undefined){
+let data13 = data.replaced_by;
+const _errs23 = errors;
+let valid5 = false;
+const _errs24 = errors;
+if(!(validate_spec_ApiKeyId(data13, {instancePath:instancePath+"/replaced_by",parentData:data,parentDataProperty:"replaced_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs24 === errors;
+valid5 = valid5 || _valid0;
+const _errs25 = errors;
+if(data13 !== null){
+const err23 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err23];
+}
 else {
-errors = _errs21;
+vErrors.push(err23);
+}
+errors++;
+}
+var _valid0 = _errs25 === errors;
+valid5 = valid5 || _valid0;
+if(!valid5){
+const err24 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+else {
+errors = _errs23;
 if(vErrors !== null){
-if(_errs21){
-vErrors.length = _errs21;
+if(_errs23){
+vErrors.length = _errs23;
 }
 else {
 vErrors = null;
@@ -3023,12 +3087,12 @@ vErrors = null;
 }
 }
 else {
-const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err25];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err25);
 }
 errors++;
 }
@@ -3127,7 +3191,7 @@ return errors === 0;
 validate_spec_ApiKeyList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyApiKeyWithSecret = validate_spec_ApiKeyWithSecret;
-const schema_spec_ApiKeyWithSecret = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"$id":"spec:ApiKeyWithSecret"};
+const schema_spec_ApiKeyWithSecret = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"$id":"spec:ApiKeyWithSecret"};
 const pattern_53972dd8 = new RegExp("^plat_(live|test)_[0-9A-Za-z]{49}$", "u");
 
 function validate_spec_ApiKeyWithSecret(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3212,8 +3276,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3222,8 +3286,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.revoked_at === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "revoked_at"},message:"must have required property '"+"revoked_at"+"'"};
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3232,8 +3296,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data.replaced_by === undefined){
-const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "replaced_by"},message:"must have required property '"+"replaced_by"+"'"};
+if(data.updated_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3242,8 +3306,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data.key === undefined){
-const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'"};
+if(data.revoked_at === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "revoked_at"},message:"must have required property '"+"revoked_at"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3252,14 +3316,34 @@ vErrors.push(err10);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ApiKeyWithSecret.properties, key0))){
-const err11 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.replaced_by === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "replaced_by"},message:"must have required property '"+"replaced_by"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+if(data.key === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ApiKeyWithSecret.properties, key0))){
+const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -3272,24 +3356,24 @@ errors = vErrors.length;
 }
 if(data.name !== undefined){
 if(typeof data.name !== "string"){
-const err12 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err12];
+vErrors = [err14];
 }
 else {
-vErrors.push(err12);
+vErrors.push(err14);
 }
 errors++;
 }
 }
 if(data.start !== undefined){
 if(typeof data.start !== "string"){
-const err13 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err15 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err13];
+vErrors = [err15];
 }
 else {
-vErrors.push(err13);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -3306,12 +3390,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err16 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err16];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err16);
 }
 errors++;
 }
@@ -3319,12 +3403,12 @@ errors++;
 if(data.project_ids !== undefined){
 let data5 = data.project_ids;
 if((!(Array.isArray(data5))) && (data5 !== null)){
-const err15 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.project_ids.type},message:"must be array,null"};
+const err17 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.project_ids.type},message:"must be array,null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err17];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err17);
 }
 errors++;
 }
@@ -3341,32 +3425,7 @@ errors = vErrors.length;
 if(data.expires_at !== undefined){
 let data7 = data.expires_at;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err16 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.expires_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-if(typeof data7 === "string"){
-if(!(formats_5c6cf1d7(data7))){
-const err17 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-}
-if(data.last_used_at !== undefined){
-let data8 = data.last_used_at;
-if((typeof data8 !== "string") && (data8 !== null)){
-const err18 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.last_used_at.type},message:"must be string,null"};
+const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3375,9 +3434,9 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(typeof data8 === "string"){
-if(!(formats_5c6cf1d7(data8))){
-const err19 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(typeof data7 === "string"){
+if(!(formats_5c6cf1d7(data7))){
+const err19 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3388,16 +3447,10 @@ errors++;
 }
 }
 }
-if(data.created_at !== undefined){
-if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Timestamp.errors);
-errors = vErrors.length;
-}
-}
-if(data.revoked_at !== undefined){
-let data10 = data.revoked_at;
-if((typeof data10 !== "string") && (data10 !== null)){
-const err20 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.revoked_at.type},message:"must be string,null"};
+if(data.last_used_at !== undefined){
+let data8 = data.last_used_at;
+if((typeof data8 !== "string") && (data8 !== null)){
+const err20 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.last_used_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3406,9 +3459,9 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(typeof data10 === "string"){
-if(!(formats_5c6cf1d7(data10))){
-const err21 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(typeof data8 === "string"){
+if(!(formats_5c6cf1d7(data8))){
+const err21 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3419,20 +3472,28 @@ errors++;
 }
 }
 }
-if(data.replaced_by !== undefined){
-let data11 = data.replaced_by;
-const _errs21 = errors;
-let valid5 = false;
-const _errs22 = errors;
-if(!(validate_spec_ApiKeyId(data11, {instancePath:instancePath+"/replaced_by",parentData:data,parentDataProperty:"replaced_by",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
 errors = vErrors.length;
 }
-var _valid0 = _errs22 === errors;
-valid5 = valid5 || _valid0;
-const _errs23 = errors;
-if(data11 !== null){
-const err22 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+}
+if(data.created_at !== undefined){
+if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.revoked_at !== undefined){
+let data12 = data.revoked_at;
+if((typeof data12 !== "string") && (data12 !== null)){
+const err22 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.revoked_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3441,10 +3502,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-var _valid0 = _errs23 === errors;
-valid5 = valid5 || _valid0;
-if(!valid5){
-const err23 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
+const err23 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3453,23 +3513,22 @@ vErrors.push(err23);
 }
 errors++;
 }
-else {
-errors = _errs21;
-if(vErrors !== null){
-if(_errs21){
-vErrors.length = _errs21;
-}
-else {
-vErrors = null;
 }
 }
+if(data.replaced_by !== undefined){
+let data13 = data.replaced_by;
+const _errs23 = errors;
+let valid5 = false;
+const _errs24 = errors;
+if(!(validate_spec_ApiKeyId(data13, {instancePath:instancePath+"/replaced_by",parentData:data,parentDataProperty:"replaced_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
 }
-}
-if(data.key !== undefined){
-let data12 = data.key;
-if(typeof data12 === "string"){
-if(!pattern_53972dd8.test(data12)){
-const err24 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/pattern",keyword:"pattern",params:{pattern: "^plat_(live|test)_[0-9A-Za-z]{49}$"},message:"must match pattern \""+"^plat_(live|test)_[0-9A-Za-z]{49}$"+"\""};
+var _valid0 = _errs24 === errors;
+valid5 = valid5 || _valid0;
+const _errs25 = errors;
+if(data13 !== null){
+const err24 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3478,9 +3537,10 @@ vErrors.push(err24);
 }
 errors++;
 }
-}
-else {
-const err25 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid0 = _errs25 === errors;
+valid5 = valid5 || _valid0;
+if(!valid5){
+const err25 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3489,15 +3549,51 @@ vErrors.push(err25);
 }
 errors++;
 }
-}
+else {
+errors = _errs23;
+if(vErrors !== null){
+if(_errs23){
+vErrors.length = _errs23;
 }
 else {
-const err26 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+vErrors = null;
+}
+}
+}
+}
+if(data.key !== undefined){
+let data14 = data.key;
+if(typeof data14 === "string"){
+if(!pattern_53972dd8.test(data14)){
+const err26 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/pattern",keyword:"pattern",params:{pattern: "^plat_(live|test)_[0-9A-Za-z]{49}$"},message:"must match pattern \""+"^plat_(live|test)_[0-9A-Za-z]{49}$"+"\""};
 if(vErrors === null){
 vErrors = [err26];
 }
 else {
 vErrors.push(err26);
+}
+errors++;
+}
+}
+else {
+const err27 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+}
+}
+else {
+const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
 }
 errors++;
 }
@@ -4914,7 +5010,7 @@ exports.replyProject = validate_spec_Project;
 
 exports.replyMemberList = validate_spec_MemberList;
 const schema_spec_MemberList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Member"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:MemberList"};
-const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","added_by","created_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
+const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","added_by","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
 const schema_spec_MemberId = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
 const pattern_8a5310f5 = new RegExp("^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -5138,8 +5234,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5148,14 +5244,34 @@ vErrors.push(err5);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "added_by")) || (key0 === "created_at"))){
-const err6 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.created_at === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err6];
 }
 else {
 vErrors.push(err6);
+}
+errors++;
+}
+if(data.updated_at === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "added_by")) || (key0 === "metadata")) || (key0 === "created_at")) || (key0 === "updated_at"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
 }
 errors++;
 }
@@ -5187,26 +5303,32 @@ errors = vErrors.length;
 if(data.added_by !== undefined){
 let data4 = data.added_by;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err7 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/type",keyword:"type",params:{type: schema_spec_Member.properties.added_by.type},message:"must be string,null"};
+const err9 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/type",keyword:"type",params:{type: schema_spec_Member.properties.added_by.type},message:"must be string,null"};
 if(vErrors === null){
-vErrors = [err7];
+vErrors = [err9];
 }
 else {
-vErrors.push(err7);
+vErrors.push(err9);
 }
 errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern_1ae3b07d.test(data4)){
-const err8 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err10 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
-vErrors = [err8];
+vErrors = [err10];
 }
 else {
-vErrors.push(err8);
+vErrors.push(err10);
 }
 errors++;
 }
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
 }
 }
 if(data.created_at !== undefined){
@@ -5215,14 +5337,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err11];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -6140,7 +6268,7 @@ validate_spec_StoredFileList.evaluated = {"props":true,"dynamicProps":false,"dyn
 exports.replyStoredFile = validate_spec_StoredFile;
 
 exports.replyUpload = validate_spec_Upload;
-const schema_spec_Upload = {"type":"object","additionalProperties":false,"required":["id","project_id","file_id","name","length","offset","expires_at","created_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Upload"};
+const schema_spec_Upload = {"type":"object","additionalProperties":false,"required":["id","project_id","file_id","name","length","offset","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Upload"};
 const schema_spec_UploadId = {"type":"string","pattern":"^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UploadId"};
 const pattern_d825cf2a = new RegExp("^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -6275,14 +6403,24 @@ vErrors.push(err7);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "file_id")) || (key0 === "name")) || (key0 === "length")) || (key0 === "offset")) || (key0 === "expires_at")) || (key0 === "created_at"))){
-const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Upload.properties, key0))){
+const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
 }
 errors++;
 }
@@ -6296,18 +6434,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err9 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_108c49a7.test(data1)){
-const err10 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err10 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6316,12 +6443,9 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-}
-if(data.file_id !== undefined){
-let data2 = data.file_id;
-if((typeof data2 !== "string") && (data2 !== null)){
-const err11 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.file_id.type},message:"must be string,null"};
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6330,14 +6454,28 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(typeof data2 === "string"){
-if(!pattern_8d410c97.test(data2)){
-const err12 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/pattern",keyword:"pattern",params:{pattern: "^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+}
+}
+if(data.file_id !== undefined){
+let data2 = data.file_id;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err12 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.file_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
 else {
 vErrors.push(err12);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(!pattern_8d410c97.test(data2)){
+const err13 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/pattern",keyword:"pattern",params:{pattern: "^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -6352,18 +6490,7 @@ errors = vErrors.length;
 if(data.length !== undefined){
 let data4 = data.length;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err13 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+const err14 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6372,12 +6499,9 @@ vErrors.push(err14);
 }
 errors++;
 }
-}
-}
-if(data.offset !== undefined){
-let data5 = data.offset;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err15 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err15 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6386,9 +6510,12 @@ vErrors.push(err15);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 0 || isNaN(data5)){
-const err16 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.offset !== undefined){
+let data5 = data.offset;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err16 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6397,13 +6524,9 @@ vErrors.push(err16);
 }
 errors++;
 }
-}
-}
-if(data.expires_at !== undefined){
-let data6 = data.expires_at;
-if(typeof data6 === "string"){
-if(!(formats_5c6cf1d7(data6))){
-const err17 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err17 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6413,13 +6536,28 @@ vErrors.push(err17);
 errors++;
 }
 }
-else {
-const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+if(data.expires_at !== undefined){
+let data6 = data.expires_at;
+if(typeof data6 === "string"){
+if(!(formats_5c6cf1d7(data6))){
+const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -6430,14 +6568,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err20];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -6448,7 +6592,7 @@ validate_spec_Upload.evaluated = {"props":true,"dynamicProps":false,"dynamicItem
 
 exports.replyFileLinkList = validate_spec_FileLinkList;
 const schema_spec_FileLinkList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:FileLink"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:FileLinkList"};
-const schema_spec_FileLink = {"type":"object","additionalProperties":false,"required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","created_at"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileLink"};
+const schema_spec_FileLink = {"type":"object","additionalProperties":false,"required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileLink"};
 const schema_spec_FileLinkId = {"type":"string","pattern":"^lnk_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:FileLinkId"};
 const pattern_31faa453 = new RegExp("^lnk_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -6583,8 +6727,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6593,14 +6737,34 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileLink.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.created_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if(data.updated_at === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_FileLink.properties, key0))){
+const err11 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
 }
 errors++;
 }
@@ -6620,32 +6784,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data2 = data.project_id;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err10 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLink.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-if(typeof data2 === "string"){
-if(!pattern_108c49a7.test(data2)){
-const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-}
-if(data.status !== undefined){
-let data3 = data.status;
-if(typeof data3 !== "string"){
-const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLink.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6654,8 +6793,9 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(!((((data3 === "active") || (data3 === "expired")) || (data3 === "revoked")) || (data3 === "used_up"))){
-const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLink.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(typeof data2 === "string"){
+if(!pattern_108c49a7.test(data2)){
+const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6665,10 +6805,11 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data.max_downloads !== undefined){
-let data4 = data.max_downloads;
-if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
-const err14 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/type",keyword:"type",params:{type: schema_spec_FileLink.properties.max_downloads.type},message:"must be integer,null"};
+}
+if(data.status !== undefined){
+let data3 = data.status;
+if(typeof data3 !== "string"){
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6677,9 +6818,8 @@ vErrors.push(err14);
 }
 errors++;
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 1 || isNaN(data4)){
-const err15 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(!((((data3 === "active") || (data3 === "expired")) || (data3 === "revoked")) || (data3 === "used_up"))){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLink.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6689,11 +6829,10 @@ vErrors.push(err15);
 errors++;
 }
 }
-}
-if(data.download_count !== undefined){
-let data5 = data.download_count;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err16 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.max_downloads !== undefined){
+let data4 = data.max_downloads;
+if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
+const err16 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/type",keyword:"type",params:{type: schema_spec_FileLink.properties.max_downloads.type},message:"must be integer,null"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6702,14 +6841,39 @@ vErrors.push(err16);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 0 || isNaN(data5)){
-const err17 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 1 || isNaN(data4)){
+const err17 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err17];
 }
 else {
 vErrors.push(err17);
+}
+errors++;
+}
+}
+}
+if(data.download_count !== undefined){
+let data5 = data.download_count;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err18 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err19 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -6727,20 +6891,32 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err18];
+vErrors = [err20];
 }
 else {
-vErrors.push(err18);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -6839,7 +7015,7 @@ return errors === 0;
 validate_spec_FileLinkList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyFileLinkWithUrl = validate_spec_FileLinkWithUrl;
-const schema_spec_FileLinkWithUrl = {"type":"object","additionalProperties":false,"required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","created_at","url"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"created_at":{"$ref":"spec:Timestamp"},"url":{"type":"string","format":"uri"}},"$id":"spec:FileLinkWithUrl"};
+const schema_spec_FileLinkWithUrl = {"type":"object","additionalProperties":false,"required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","metadata","created_at","updated_at","url"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"url":{"type":"string","format":"uri"}},"$id":"spec:FileLinkWithUrl"};
 const formats_1d78ee08 = formats.uri;
 
 function validate_spec_FileLinkWithUrl(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -6934,8 +7110,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6944,8 +7120,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data.url === undefined){
-const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
+if(data.created_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6954,14 +7130,34 @@ vErrors.push(err9);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileLinkWithUrl.properties, key0))){
-const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
 else {
 vErrors.push(err10);
+}
+errors++;
+}
+if(data.url === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_FileLinkWithUrl.properties, key0))){
+const err12 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
 }
 errors++;
 }
@@ -6981,32 +7177,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data2 = data.project_id;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLinkWithUrl.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(typeof data2 === "string"){
-if(!pattern_108c49a7.test(data2)){
-const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-}
-if(data.status !== undefined){
-let data3 = data.status;
-if(typeof data3 !== "string"){
-const err13 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLinkWithUrl.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7015,8 +7186,9 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(!((((data3 === "active") || (data3 === "expired")) || (data3 === "revoked")) || (data3 === "used_up"))){
-const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLinkWithUrl.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(typeof data2 === "string"){
+if(!pattern_108c49a7.test(data2)){
+const err14 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7026,10 +7198,11 @@ vErrors.push(err14);
 errors++;
 }
 }
-if(data.max_downloads !== undefined){
-let data4 = data.max_downloads;
-if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
-const err15 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/type",keyword:"type",params:{type: schema_spec_FileLinkWithUrl.properties.max_downloads.type},message:"must be integer,null"};
+}
+if(data.status !== undefined){
+let data3 = data.status;
+if(typeof data3 !== "string"){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7038,9 +7211,8 @@ vErrors.push(err15);
 }
 errors++;
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 1 || isNaN(data4)){
-const err16 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(!((((data3 === "active") || (data3 === "expired")) || (data3 === "revoked")) || (data3 === "used_up"))){
+const err16 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLinkWithUrl.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7050,11 +7222,10 @@ vErrors.push(err16);
 errors++;
 }
 }
-}
-if(data.download_count !== undefined){
-let data5 = data.download_count;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err17 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.max_downloads !== undefined){
+let data4 = data.max_downloads;
+if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
+const err17 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/type",keyword:"type",params:{type: schema_spec_FileLinkWithUrl.properties.max_downloads.type},message:"must be integer,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7063,14 +7234,39 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 0 || isNaN(data5)){
-const err18 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 1 || isNaN(data4)){
+const err18 = {instancePath:instancePath+"/max_downloads",schemaPath:"#/properties/max_downloads/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+if(data.download_count !== undefined){
+let data5 = data.download_count;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err19 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err20 = {instancePath:instancePath+"/download_count",schemaPath:"#/properties/download_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
 }
 errors++;
 }
@@ -7088,45 +7284,57 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 if(data.url !== undefined){
-let data9 = data.url;
-if(typeof data9 === "string"){
-if(!(formats_1d78ee08(data9))){
-const err19 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-else {
-const err20 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-}
-else {
-const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+let data11 = data.url;
+if(typeof data11 === "string"){
+if(!(formats_1d78ee08(data11))){
+const err21 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err21];
 }
 else {
 vErrors.push(err21);
+}
+errors++;
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+else {
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
 }
 errors++;
 }
@@ -8980,7 +9188,7 @@ return errors === 0;
 validate_spec_ChatResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyMessage = validate_spec_Message;
-const schema_spec_Message = {"type":"object","additionalProperties":false,"required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","error","metadata","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Message"};
+const schema_spec_Message = {"type":"object","additionalProperties":false,"required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","error","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Message"};
 
 function validate_spec_Message(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Message" */;
@@ -9124,14 +9332,24 @@ vErrors.push(err12);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Message.properties, key0))){
-const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Message.properties, key0))){
+const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -9145,18 +9363,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err14 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Message.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_108c49a7.test(data1)){
-const err15 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err15 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Message.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9165,12 +9372,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-}
-if(data.session_id !== undefined){
-let data2 = data.session_id;
-if((typeof data2 !== "string") && (data2 !== null)){
-const err16 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_Message.properties.session_id.type},message:"must be string,null"};
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9179,14 +9383,28 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(typeof data2 === "string"){
-if(!pattern_b40f4429.test(data2)){
-const err17 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+}
+}
+if(data.session_id !== undefined){
+let data2 = data.session_id;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err17 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_Message.properties.session_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
 else {
 vErrors.push(err17);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(!pattern_b40f4429.test(data2)){
+const err18 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
 }
 errors++;
 }
@@ -9200,12 +9418,12 @@ errors = vErrors.length;
 }
 if(data.content !== undefined){
 if(typeof data.content !== "string"){
-const err18 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err19 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err18];
+vErrors = [err19];
 }
 else {
-vErrors.push(err18);
+vErrors.push(err19);
 }
 errors++;
 }
@@ -9219,12 +9437,12 @@ errors = vErrors.length;
 if(data.model !== undefined){
 let data6 = data.model;
 if((typeof data6 !== "string") && (data6 !== null)){
-const err19 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Message.properties.model.type},message:"must be string,null"};
+const err20 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Message.properties.model.type},message:"must be string,null"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err20];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -9253,20 +9471,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/citations",schemaPath:"#/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-if(data.error !== undefined){
-let data11 = data.error;
-if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (data11 !== null)){
-const err21 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_Message.properties.error.type},message:"must be object,null"};
+const err21 = {instancePath:instancePath+"/citations",schemaPath:"#/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9275,9 +9480,11 @@ vErrors.push(err21);
 }
 errors++;
 }
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(data11.code === undefined){
-const err22 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
+}
+if(data.error !== undefined){
+let data11 = data.error;
+if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (data11 !== null)){
+const err22 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_Message.properties.error.type},message:"must be object,null"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9286,8 +9493,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(data11.message === undefined){
-const err23 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "message"},message:"must have required property '"+"message"+"'"};
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.code === undefined){
+const err23 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9296,9 +9504,8 @@ vErrors.push(err23);
 }
 errors++;
 }
-for(const key1 in data11){
-if(!((key1 === "code") || (key1 === "message"))){
-const err24 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data11.message === undefined){
+const err24 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "message"},message:"must have required property '"+"message"+"'"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9307,10 +9514,9 @@ vErrors.push(err24);
 }
 errors++;
 }
-}
-if(data11.code !== undefined){
-if(typeof data11.code !== "string"){
-const err25 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key1 in data11){
+if(!((key1 === "code") || (key1 === "message"))){
+const err25 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9320,14 +9526,26 @@ vErrors.push(err25);
 errors++;
 }
 }
-if(data11.message !== undefined){
-if(typeof data11.message !== "string"){
-const err26 = {instancePath:instancePath+"/error/message",schemaPath:"#/properties/error/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data11.code !== undefined){
+if(typeof data11.code !== "string"){
+const err26 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err26];
 }
 else {
 vErrors.push(err26);
+}
+errors++;
+}
+}
+if(data11.message !== undefined){
+if(typeof data11.message !== "string"){
+const err27 = {instancePath:instancePath+"/error/message",schemaPath:"#/properties/error/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
 }
 errors++;
 }
@@ -9346,14 +9564,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err27];
+vErrors = [err28];
 }
 else {
-vErrors.push(err27);
+vErrors.push(err28);
 }
 errors++;
 }
@@ -12388,7 +12612,7 @@ exports.replyProduct = validate_spec_Product;
 
 exports.replyPriceList = validate_spec_PriceList;
 const schema_spec_PriceList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Price"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:PriceList"};
-const schema_spec_Price = {"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","created_at"],"properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Price"};
+const schema_spec_Price = {"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Price"};
 const schema_spec_PriceId = {"type":"string","pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:PriceId"};
 const pattern_d9c5c9fa = new RegExp("^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -12711,8 +12935,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12721,14 +12945,34 @@ vErrors.push(err6);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(((((((key0 === "id") || (key0 === "product_id")) || (key0 === "unit_amount")) || (key0 === "currency")) || (key0 === "recurring")) || (key0 === "active")) || (key0 === "created_at"))){
-const err7 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.created_at === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
 else {
 vErrors.push(err7);
+}
+errors++;
+}
+if(data.updated_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Price.properties, key0))){
+const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
 }
 errors++;
 }
@@ -12770,24 +13014,24 @@ var _valid0 = _errs8 === errors;
 valid1 = valid1 || _valid0;
 const _errs9 = errors;
 if(data4 !== null){
-const err8 = {instancePath:instancePath+"/recurring",schemaPath:"#/properties/recurring/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err10 = {instancePath:instancePath+"/recurring",schemaPath:"#/properties/recurring/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err8];
+vErrors = [err10];
 }
 else {
-vErrors.push(err8);
+vErrors.push(err10);
 }
 errors++;
 }
 var _valid0 = _errs9 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/recurring",schemaPath:"#/properties/recurring/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err11 = {instancePath:instancePath+"/recurring",schemaPath:"#/properties/recurring/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err11];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -12805,14 +13049,20 @@ vErrors = null;
 }
 if(data.active !== undefined){
 if(typeof data.active !== "boolean"){
-const err10 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+const err12 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err12];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err12);
 }
 errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
 }
 }
 if(data.created_at !== undefined){
@@ -12821,14 +13071,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err11];
+vErrors = [err13];
 }
 else {
-vErrors.push(err11);
+vErrors.push(err13);
 }
 errors++;
 }
@@ -14194,7 +14450,7 @@ validate_spec_RefundList.evaluated = {"props":true,"dynamicProps":false,"dynamic
 exports.replyRefund = validate_spec_Refund;
 
 exports.replyCheckout = validate_spec_Checkout;
-const schema_spec_Checkout = {"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","amount_total","currency","success_url","cancel_url","expires_at","metadata","created_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Checkout"};
+const schema_spec_Checkout = {"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","amount_total","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Checkout"};
 const schema_spec_CheckoutMode = {"type":"string","enum":["payment","subscription"],"$id":"spec:CheckoutMode"};
 
 function validate_spec_CheckoutMode(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14396,14 +14652,24 @@ vErrors.push(err14);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Checkout.properties, key0))){
-const err15 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err15 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Checkout.properties, key0))){
+const err16 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
 }
 errors++;
 }
@@ -14416,12 +14682,12 @@ errors = vErrors.length;
 }
 if(data.url !== undefined){
 if(typeof data.url !== "string"){
-const err16 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err17 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err17];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err17);
 }
 errors++;
 }
@@ -14435,17 +14701,7 @@ errors = vErrors.length;
 if(data.status !== undefined){
 let data3 = data.status;
 if(typeof data3 !== "string"){
-const err17 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-if(!(((data3 === "open") || (data3 === "complete")) || (data3 === "expired"))){
-const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Checkout.properties.status.enum},message:"must be equal to one of the allowed values"};
+const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -14454,11 +14710,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-}
-if(data.payment_status !== undefined){
-let data4 = data.payment_status;
-if(typeof data4 !== "string"){
-const err19 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(((data3 === "open") || (data3 === "complete")) || (data3 === "expired"))){
+const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Checkout.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -14467,13 +14720,26 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(!((data4 === "unpaid") || (data4 === "paid"))){
-const err20 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/enum",keyword:"enum",params:{allowedValues: schema_spec_Checkout.properties.payment_status.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.payment_status !== undefined){
+let data4 = data.payment_status;
+if(typeof data4 !== "string"){
+const err20 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
+}
+errors++;
+}
+if(!((data4 === "unpaid") || (data4 === "paid"))){
+const err21 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/enum",keyword:"enum",params:{allowedValues: schema_spec_Checkout.properties.payment_status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -14491,24 +14757,24 @@ var _valid0 = _errs12 === errors;
 valid1 = valid1 || _valid0;
 const _errs13 = errors;
 if(data5 !== null){
-const err21 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err22 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err22];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err22);
 }
 errors++;
 }
 var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err22 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err23 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err23];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err23);
 }
 errors++;
 }
@@ -14537,24 +14803,24 @@ var _valid1 = _errs17 === errors;
 valid2 = valid2 || _valid1;
 const _errs18 = errors;
 if(data6 !== null){
-const err23 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err24 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err24];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err24);
 }
 errors++;
 }
 var _valid1 = _errs18 === errors;
 valid2 = valid2 || _valid1;
 if(!valid2){
-const err24 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err25 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err25];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err25);
 }
 errors++;
 }
@@ -14583,24 +14849,24 @@ var _valid2 = _errs22 === errors;
 valid3 = valid3 || _valid2;
 const _errs23 = errors;
 if(data7 !== null){
-const err25 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err26 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err26];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err26);
 }
 errors++;
 }
 var _valid2 = _errs23 === errors;
 valid3 = valid3 || _valid2;
 if(!valid3){
-const err26 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err27 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err26];
+vErrors = [err27];
 }
 else {
-vErrors.push(err26);
+vErrors.push(err27);
 }
 errors++;
 }
@@ -14630,24 +14896,24 @@ errors = vErrors.length;
 }
 if(data.success_url !== undefined){
 if(typeof data.success_url !== "string"){
-const err27 = {instancePath:instancePath+"/success_url",schemaPath:"#/properties/success_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err28 = {instancePath:instancePath+"/success_url",schemaPath:"#/properties/success_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err27];
+vErrors = [err28];
 }
 else {
-vErrors.push(err27);
+vErrors.push(err28);
 }
 errors++;
 }
 }
 if(data.cancel_url !== undefined){
 if(typeof data.cancel_url !== "string"){
-const err28 = {instancePath:instancePath+"/cancel_url",schemaPath:"#/properties/cancel_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err29 = {instancePath:instancePath+"/cancel_url",schemaPath:"#/properties/cancel_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err28];
+vErrors = [err29];
 }
 else {
-vErrors.push(err28);
+vErrors.push(err29);
 }
 errors++;
 }
@@ -14670,14 +14936,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err30];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err30);
 }
 errors++;
 }
@@ -14688,7 +14960,7 @@ validate_spec_Checkout.evaluated = {"props":true,"dynamicProps":false,"dynamicIt
 
 exports.replySubscriptionList = validate_spec_SubscriptionList;
 const schema_spec_SubscriptionList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Subscription"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:SubscriptionList"};
-const schema_spec_Subscription = {"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at"],"properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Subscription"};
+const schema_spec_Subscription = {"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Subscription"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14870,14 +15142,24 @@ vErrors.push(err12);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Subscription.properties, key0))){
-const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Subscription.properties, key0))){
+const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -14901,24 +15183,24 @@ var _valid0 = _errs5 === errors;
 valid1 = valid1 || _valid0;
 const _errs6 = errors;
 if(data1 !== null){
-const err14 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err15 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err15];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err15);
 }
 errors++;
 }
 var _valid0 = _errs6 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err15 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err16];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err16);
 }
 errors++;
 }
@@ -14949,23 +15231,23 @@ errors = vErrors.length;
 if(data.quantity !== undefined){
 let data4 = data.quantity;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err16 = {instancePath:instancePath+"/quantity",schemaPath:"#/properties/quantity/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 1 || isNaN(data4)){
-const err17 = {instancePath:instancePath+"/quantity",schemaPath:"#/properties/quantity/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+const err17 = {instancePath:instancePath+"/quantity",schemaPath:"#/properties/quantity/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err17];
 }
 else {
 vErrors.push(err17);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 1 || isNaN(data4)){
+const err18 = {instancePath:instancePath+"/quantity",schemaPath:"#/properties/quantity/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
 }
 errors++;
 }
@@ -14984,24 +15266,24 @@ var _valid1 = _errs14 === errors;
 valid2 = valid2 || _valid1;
 const _errs15 = errors;
 if(data5 !== null){
-const err18 = {instancePath:instancePath+"/current_period_start",schemaPath:"#/properties/current_period_start/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err19 = {instancePath:instancePath+"/current_period_start",schemaPath:"#/properties/current_period_start/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err18];
+vErrors = [err19];
 }
 else {
-vErrors.push(err18);
+vErrors.push(err19);
 }
 errors++;
 }
 var _valid1 = _errs15 === errors;
 valid2 = valid2 || _valid1;
 if(!valid2){
-const err19 = {instancePath:instancePath+"/current_period_start",schemaPath:"#/properties/current_period_start/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err20 = {instancePath:instancePath+"/current_period_start",schemaPath:"#/properties/current_period_start/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err20];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -15030,24 +15312,24 @@ var _valid2 = _errs19 === errors;
 valid3 = valid3 || _valid2;
 const _errs20 = errors;
 if(data6 !== null){
-const err20 = {instancePath:instancePath+"/current_period_end",schemaPath:"#/properties/current_period_end/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err21 = {instancePath:instancePath+"/current_period_end",schemaPath:"#/properties/current_period_end/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err20];
+vErrors = [err21];
 }
 else {
-vErrors.push(err20);
+vErrors.push(err21);
 }
 errors++;
 }
 var _valid2 = _errs20 === errors;
 valid3 = valid3 || _valid2;
 if(!valid3){
-const err21 = {instancePath:instancePath+"/current_period_end",schemaPath:"#/properties/current_period_end/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err22 = {instancePath:instancePath+"/current_period_end",schemaPath:"#/properties/current_period_end/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err22];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err22);
 }
 errors++;
 }
@@ -15065,12 +15347,12 @@ vErrors = null;
 }
 if(data.cancel_at_period_end !== undefined){
 if(typeof data.cancel_at_period_end !== "boolean"){
-const err22 = {instancePath:instancePath+"/cancel_at_period_end",schemaPath:"#/properties/cancel_at_period_end/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+const err23 = {instancePath:instancePath+"/cancel_at_period_end",schemaPath:"#/properties/cancel_at_period_end/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err23];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err23);
 }
 errors++;
 }
@@ -15088,24 +15370,24 @@ var _valid3 = _errs26 === errors;
 valid4 = valid4 || _valid3;
 const _errs27 = errors;
 if(data8 !== null){
-const err23 = {instancePath:instancePath+"/canceled_at",schemaPath:"#/properties/canceled_at/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err24 = {instancePath:instancePath+"/canceled_at",schemaPath:"#/properties/canceled_at/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err24];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err24);
 }
 errors++;
 }
 var _valid3 = _errs27 === errors;
 valid4 = valid4 || _valid3;
 if(!valid4){
-const err24 = {instancePath:instancePath+"/canceled_at",schemaPath:"#/properties/canceled_at/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err25 = {instancePath:instancePath+"/canceled_at",schemaPath:"#/properties/canceled_at/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err25];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err25);
 }
 errors++;
 }
@@ -15134,24 +15416,24 @@ var _valid4 = _errs31 === errors;
 valid5 = valid5 || _valid4;
 const _errs32 = errors;
 if(data9 !== null){
-const err25 = {instancePath:instancePath+"/ended_at",schemaPath:"#/properties/ended_at/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err26 = {instancePath:instancePath+"/ended_at",schemaPath:"#/properties/ended_at/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err26];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err26);
 }
 errors++;
 }
 var _valid4 = _errs32 === errors;
 valid5 = valid5 || _valid4;
 if(!valid5){
-const err26 = {instancePath:instancePath+"/ended_at",schemaPath:"#/properties/ended_at/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err27 = {instancePath:instancePath+"/ended_at",schemaPath:"#/properties/ended_at/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err26];
+vErrors = [err27];
 }
 else {
-vErrors.push(err26);
+vErrors.push(err27);
 }
 errors++;
 }
@@ -15185,14 +15467,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err27];
+vErrors = [err28];
 }
 else {
-vErrors.push(err27);
+vErrors.push(err28);
 }
 errors++;
 }
@@ -16054,7 +16342,7 @@ validate_spec_StreamEnd.evaluated = {"props":true,"dynamicProps":false,"dynamicI
 
 exports.replyWebhookEndpointList = validate_spec_WebhookEndpointList;
 const schema_spec_WebhookEndpointList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:WebhookEndpoint"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:WebhookEndpointList"};
-const schema_spec_WebhookEndpoint = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","created_at"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpoint"};
+const schema_spec_WebhookEndpoint = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpoint"};
 const schema_spec_WebhookEndpointId = {"type":"string","pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookEndpointId"};
 const pattern_698d2af6 = new RegExp("^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -16345,8 +16633,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -16355,14 +16643,34 @@ vErrors.push(err7);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "url")) || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "disabled_reason")) || (key0 === "project_ids")) || (key0 === "created_at"))){
-const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
+}
+errors++;
+}
+if(data.updated_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_WebhookEndpoint.properties, key0))){
+const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -16382,12 +16690,12 @@ errors = vErrors.length;
 if(data.description !== undefined){
 let data2 = data.description;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err9 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.description.type},message:"must be string,null"};
+const err11 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err11];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -16400,30 +16708,7 @@ errors = vErrors.length;
 }
 if(data.enabled !== undefined){
 if(typeof data.enabled !== "boolean"){
-const err10 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(data.disabled_reason !== undefined){
-let data5 = data.disabled_reason;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err11 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.disabled_reason.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
-const err12 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpoint.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+const err12 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -16433,15 +16718,38 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_ids !== undefined){
-let data6 = data.project_ids;
-if((!(Array.isArray(data6))) && (data6 !== null)){
-const err13 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.project_ids.type},message:"must be array,null"};
+if(data.disabled_reason !== undefined){
+let data5 = data.disabled_reason;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.disabled_reason.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
+const err14 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpoint.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data6 = data.project_ids;
+if((!(Array.isArray(data6))) && (data6 !== null)){
+const err15 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }
@@ -16455,20 +16763,32 @@ errors = vErrors.length;
 }
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err16];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err16);
 }
 errors++;
 }
@@ -16567,7 +16887,7 @@ return errors === 0;
 validate_spec_WebhookEndpointList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyWebhookEndpointWithSecret = validate_spec_WebhookEndpointWithSecret;
-const schema_spec_WebhookEndpointWithSecret = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","created_at","secret"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"created_at":{"$ref":"spec:Timestamp"},"secret":{"type":"string","pattern":"^whsec_[A-Za-z0-9+/]+=*$"}},"$id":"spec:WebhookEndpointWithSecret"};
+const schema_spec_WebhookEndpointWithSecret = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","metadata","created_at","updated_at","secret"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"secret":{"type":"string","pattern":"^whsec_[A-Za-z0-9+/]+=*$"}},"$id":"spec:WebhookEndpointWithSecret"};
 const pattern_5e62e578 = new RegExp("^whsec_[A-Za-z0-9+/]+=*$", "u");
 
 function validate_spec_WebhookEndpointWithSecret(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -16652,8 +16972,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -16662,8 +16982,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.secret === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "secret"},message:"must have required property '"+"secret"+"'"};
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -16672,14 +16992,34 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointWithSecret.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if(data.secret === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "secret"},message:"must have required property '"+"secret"+"'"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_WebhookEndpointWithSecret.properties, key0))){
+const err11 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
 }
 errors++;
 }
@@ -16699,12 +17039,12 @@ errors = vErrors.length;
 if(data.description !== undefined){
 let data2 = data.description;
 if((typeof data2 !== "string") && (data2 !== null)){
-const err10 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.description.type},message:"must be string,null"};
+const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err12];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err12);
 }
 errors++;
 }
@@ -16717,30 +17057,7 @@ errors = vErrors.length;
 }
 if(data.enabled !== undefined){
 if(typeof data.enabled !== "boolean"){
-const err11 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(data.disabled_reason !== undefined){
-let data5 = data.disabled_reason;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err12 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
-const err13 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+const err13 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -16750,15 +17067,38 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data.project_ids !== undefined){
-let data6 = data.project_ids;
-if((!(Array.isArray(data6))) && (data6 !== null)){
-const err14 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.project_ids.type},message:"must be array,null"};
+if(data.disabled_reason !== undefined){
+let data5 = data.disabled_reason;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err14 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
+}
+errors++;
+}
+if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
+const err15 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data6 = data.project_ids;
+if((!(Array.isArray(data6))) && (data6 !== null)){
+const err16 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
 }
 errors++;
 }
@@ -16772,45 +17112,57 @@ errors = vErrors.length;
 }
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 if(data.secret !== undefined){
-let data9 = data.secret;
-if(typeof data9 === "string"){
-if(!pattern_5e62e578.test(data9)){
-const err15 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/pattern",keyword:"pattern",params:{pattern: "^whsec_[A-Za-z0-9+/]+=*$"},message:"must match pattern \""+"^whsec_[A-Za-z0-9+/]+=*$"+"\""};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-}
-else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+let data11 = data.secret;
+if(typeof data11 === "string"){
+if(!pattern_5e62e578.test(data11)){
+const err17 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/pattern",keyword:"pattern",params:{pattern: "^whsec_[A-Za-z0-9+/]+=*$"},message:"must match pattern \""+"^whsec_[A-Za-z0-9+/]+=*$"+"\""};
 if(vErrors === null){
 vErrors = [err17];
 }
 else {
 vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -16822,7 +17174,7 @@ validate_spec_WebhookEndpointWithSecret.evaluated = {"props":true,"dynamicProps"
 exports.replyWebhookEndpoint = validate_spec_WebhookEndpoint;
 
 exports.replyWebhookDelivery = validate_spec_WebhookDelivery;
-const schema_spec_WebhookDelivery = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec:WebhookAttempt"}},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":"string"},"headers":{"type":"object","additionalProperties":{"type":"string"}},"body":{"$ref":"spec:PlatformEvent"}}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDelivery"};
+const schema_spec_WebhookDelivery = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec:WebhookAttempt"}},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":"string"},"headers":{"type":"object","additionalProperties":{"type":"string"}},"body":{"$ref":"spec:PlatformEvent"}}},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDelivery"};
 const schema_spec_WebhookDeliveryId = {"type":"string","pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookDeliveryId"};
 const pattern_50f415b2 = new RegExp("^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -17167,14 +17519,24 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookDelivery.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_WebhookDelivery.properties, key0))){
+const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -17221,20 +17583,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(data.next_attempt_at !== undefined){
-let data7 = data.next_attempt_at;
-if((typeof data7 !== "string") && (data7 !== null)){
-const err11 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/type",keyword:"type",params:{type: schema_spec_WebhookDelivery.properties.next_attempt_at.type},message:"must be string,null"};
+const err11 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -17243,9 +17592,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(typeof data7 === "string"){
-if(!(formats_5c6cf1d7(data7))){
-const err12 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+}
+if(data.next_attempt_at !== undefined){
+let data7 = data.next_attempt_at;
+if((typeof data7 !== "string") && (data7 !== null)){
+const err12 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/type",keyword:"type",params:{type: schema_spec_WebhookDelivery.properties.next_attempt_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -17254,12 +17605,9 @@ vErrors.push(err12);
 }
 errors++;
 }
-}
-}
-if(data.request !== undefined){
-let data8 = data.request;
-if((!(data8 && typeof data8 == "object" && !Array.isArray(data8))) && (data8 !== null)){
-const err13 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/type",keyword:"type",params:{type: schema_spec_WebhookDelivery.properties.request.type},message:"must be object,null"};
+if(typeof data7 === "string"){
+if(!(formats_5c6cf1d7(data7))){
+const err13 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -17268,9 +17616,12 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.url === undefined){
-const err14 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
+}
+}
+if(data.request !== undefined){
+let data8 = data.request;
+if((!(data8 && typeof data8 == "object" && !Array.isArray(data8))) && (data8 !== null)){
+const err14 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/type",keyword:"type",params:{type: schema_spec_WebhookDelivery.properties.request.type},message:"must be object,null"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -17279,8 +17630,9 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(data8.headers === undefined){
-const err15 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "headers"},message:"must have required property '"+"headers"+"'"};
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+if(data8.url === undefined){
+const err15 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -17289,8 +17641,8 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(data8.body === undefined){
-const err16 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "body"},message:"must have required property '"+"body"+"'"};
+if(data8.headers === undefined){
+const err16 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "headers"},message:"must have required property '"+"headers"+"'"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -17299,9 +17651,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-for(const key1 in data8){
-if(!(((key1 === "url") || (key1 === "headers")) || (key1 === "body"))){
-const err17 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data8.body === undefined){
+const err17 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/required",keyword:"required",params:{missingProperty: "body"},message:"must have required property '"+"body"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -17310,10 +17661,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-if(data8.url !== undefined){
-if(typeof data8.url !== "string"){
-const err18 = {instancePath:instancePath+"/request/url",schemaPath:"#/properties/request/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key1 in data8){
+if(!(((key1 === "url") || (key1 === "headers")) || (key1 === "body"))){
+const err18 = {instancePath:instancePath+"/request",schemaPath:"#/properties/request/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -17323,12 +17673,9 @@ vErrors.push(err18);
 errors++;
 }
 }
-if(data8.headers !== undefined){
-let data10 = data8.headers;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-for(const key2 in data10){
-if(typeof data10[key2] !== "string"){
-const err19 = {instancePath:instancePath+"/request/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/request/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data8.url !== undefined){
+if(typeof data8.url !== "string"){
+const err19 = {instancePath:instancePath+"/request/url",schemaPath:"#/properties/request/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -17338,14 +17685,29 @@ vErrors.push(err19);
 errors++;
 }
 }
-}
-else {
-const err20 = {instancePath:instancePath+"/request/headers",schemaPath:"#/properties/request/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data8.headers !== undefined){
+let data10 = data8.headers;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+for(const key2 in data10){
+if(typeof data10[key2] !== "string"){
+const err20 = {instancePath:instancePath+"/request/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/request/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/request/headers",schemaPath:"#/properties/request/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -17364,14 +17726,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err22];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err22);
 }
 errors++;
 }
@@ -18325,7 +18693,7 @@ return errors === 0;
 validate_spec_ProjectInEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyWebhookDeliveryInEvents = validate_spec_WebhookDeliveryInEvents;
-const schema_spec_WebhookDeliveryInEvents = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","next_attempt_at","created_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEvents"};
+const schema_spec_WebhookDeliveryInEvents = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","next_attempt_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEvents"};
 
 function validate_spec_WebhookDeliveryInEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookDeliveryInEvents" */;
@@ -18409,14 +18777,24 @@ vErrors.push(err6);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(((((((key0 === "id") || (key0 === "endpoint_id")) || (key0 === "event_id")) || (key0 === "event_type")) || (key0 === "status")) || (key0 === "next_attempt_at")) || (key0 === "created_at"))){
-const err7 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
 else {
 vErrors.push(err7);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "endpoint_id")) || (key0 === "event_id")) || (key0 === "event_type")) || (key0 === "status")) || (key0 === "next_attempt_at")) || (key0 === "created_at")) || (key0 === "updated_at"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
 }
 errors++;
 }
@@ -18454,23 +18832,23 @@ errors = vErrors.length;
 if(data.next_attempt_at !== undefined){
 let data5 = data.next_attempt_at;
 if((typeof data5 !== "string") && (data5 !== null)){
-const err8 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryInEvents.properties.next_attempt_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-if(typeof data5 === "string"){
-if(!(formats_5c6cf1d7(data5))){
-const err9 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err9 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryInEvents.properties.next_attempt_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if(typeof data5 === "string"){
+if(!(formats_5c6cf1d7(data5))){
+const err10 = {instancePath:instancePath+"/next_attempt_at",schemaPath:"#/properties/next_attempt_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -18482,14 +18860,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err11];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -19566,7 +19950,7 @@ validate_spec_SettingsUpdatedEvent.evaluated = {"props":true,"dynamicProps":fals
 
 exports.payloadApiKeyCreatedEvent = validate_spec_ApiKeyCreatedEvent;
 const schema_spec_ApiKeyCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}}}},"$id":"spec:ApiKeyCreatedEvent"};
-const schema_spec_ApiKeyBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"$id":"spec:ApiKeyBefore"};
+const schema_spec_ApiKeyBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"$id":"spec:ApiKeyBefore"};
 
 function validate_spec_ApiKeyBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyBefore" */;
@@ -19716,15 +20100,27 @@ errors++;
 }
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 if(data.revoked_at !== undefined){
-let data10 = data.revoked_at;
-if((typeof data10 !== "string") && (data10 !== null)){
+let data12 = data.revoked_at;
+if((typeof data12 !== "string") && (data12 !== null)){
 const err9 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKeyBefore.properties.revoked_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err9];
@@ -19734,8 +20130,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(typeof data10 === "string"){
-if(!(formats_5c6cf1d7(data10))){
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
 const err10 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err10];
@@ -19748,18 +20144,18 @@ errors++;
 }
 }
 if(data.replaced_by !== undefined){
-let data11 = data.replaced_by;
-const _errs21 = errors;
+let data13 = data.replaced_by;
+const _errs23 = errors;
 let valid5 = false;
-const _errs22 = errors;
-if(!(validate_spec_ApiKeyId(data11, {instancePath:instancePath+"/replaced_by",parentData:data,parentDataProperty:"replaced_by",rootData,dynamicAnchors}))){
+const _errs24 = errors;
+if(!(validate_spec_ApiKeyId(data13, {instancePath:instancePath+"/replaced_by",parentData:data,parentDataProperty:"replaced_by",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
 errors = vErrors.length;
 }
-var _valid0 = _errs22 === errors;
+var _valid0 = _errs24 === errors;
 valid5 = valid5 || _valid0;
-const _errs23 = errors;
-if(data11 !== null){
+const _errs25 = errors;
+if(data13 !== null){
 const err11 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err11];
@@ -19769,7 +20165,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-var _valid0 = _errs23 === errors;
+var _valid0 = _errs25 === errors;
 valid5 = valid5 || _valid0;
 if(!valid5){
 const err12 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
@@ -19782,10 +20178,10 @@ vErrors.push(err12);
 errors++;
 }
 else {
-errors = _errs21;
+errors = _errs23;
 if(vErrors !== null){
-if(_errs21){
-vErrors.length = _errs21;
+if(_errs23){
+vErrors.length = _errs23;
 }
 else {
 vErrors = null;
@@ -23803,7 +24199,7 @@ validate_spec_ProjectRestoredEvent.evaluated = {"props":true,"dynamicProps":fals
 
 exports.payloadMemberAddedEvent = validate_spec_MemberAddedEvent;
 const schema_spec_MemberAddedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberAddedEvent"};
-const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
+const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
 
 function validate_spec_MemberBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberBefore" */;
@@ -23818,7 +24214,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "added_by")) || (key0 === "created_at"))){
+if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "added_by")) || (key0 === "metadata")) || (key0 === "created_at")) || (key0 === "updated_at"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -23878,8 +24274,20 @@ errors++;
 }
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -24770,7 +25178,7 @@ validate_spec_MemberRemovedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadInvitationCreatedEvent = validate_spec_InvitationCreatedEvent;
 const schema_spec_InvitationCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}}}},"$id":"spec:InvitationCreatedEvent"};
-const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
+const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
 
 function validate_spec_InvitationBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationBefore" */;
@@ -24785,7 +25193,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "email")) || (key0 === "role")) || (key0 === "status")) || (key0 === "invited_by")) || (key0 === "created_at")) || (key0 === "expires_at"))){
+if(!(func_191f75b3.call(schema_spec_InvitationBefore.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -24832,8 +25240,20 @@ vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -27335,7 +27755,7 @@ validate_spec_FileDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"d
 
 exports.payloadUploadCreatedEvent = validate_spec_UploadCreatedEvent;
 const schema_spec_UploadCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}}}},"$id":"spec:UploadCreatedEvent"};
-const schema_spec_UploadBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:UploadBefore"};
+const schema_spec_UploadBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:UploadBefore"};
 
 function validate_spec_UploadBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UploadBefore" */;
@@ -27350,7 +27770,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "file_id")) || (key0 === "name")) || (key0 === "length")) || (key0 === "offset")) || (key0 === "expires_at")) || (key0 === "created_at"))){
+if(!(func_191f75b3.call(schema_spec_UploadBefore.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -27500,6 +27920,12 @@ errors++;
 }
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -28100,7 +28526,7 @@ validate_spec_UploadDeletedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadFileLinkCreatedEvent = validate_spec_FileLinkCreatedEvent;
 const schema_spec_FileLinkCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}}}},"$id":"spec:FileLinkCreatedEvent"};
-const schema_spec_FileLinkBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileLinkBefore"};
+const schema_spec_FileLinkBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileLinkBefore"};
 
 function validate_spec_FileLinkBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileLinkBefore" */;
@@ -28248,8 +28674,20 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -29923,7 +30361,7 @@ validate_spec_SessionDeletedEvent.evaluated = {"props":true,"dynamicProps":false
 
 exports.payloadMessageUpdatedEvent = validate_spec_MessageUpdatedEvent;
 const schema_spec_MessageUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:MessageUpdatedEvent"};
-const schema_spec_MessageBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MessageBefore"};
+const schema_spec_MessageBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MessageBefore"};
 
 function validate_spec_MessageBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageBefore" */;
@@ -30155,6 +30593,12 @@ errors = vErrors.length;
 }
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -35050,7 +35494,7 @@ validate_spec_ProductUpdatedEvent.evaluated = {"props":true,"dynamicProps":false
 
 exports.payloadPriceCreatedEvent = validate_spec_PriceCreatedEvent;
 const schema_spec_PriceCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}}}},"$id":"spec:PriceCreatedEvent"};
-const schema_spec_PriceBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:PriceBefore"};
+const schema_spec_PriceBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:PriceBefore"};
 
 function validate_spec_PriceBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PriceBefore" */;
@@ -35065,7 +35509,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "id") || (key0 === "product_id")) || (key0 === "unit_amount")) || (key0 === "currency")) || (key0 === "recurring")) || (key0 === "active")) || (key0 === "created_at"))){
+if(!(func_191f75b3.call(schema_spec_PriceBefore.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -35158,8 +35602,20 @@ vErrors.push(err3);
 errors++;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -37980,7 +38436,7 @@ validate_spec_RefundUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadCheckoutCreatedEvent = validate_spec_CheckoutCreatedEvent;
 const schema_spec_CheckoutCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}}}},"$id":"spec:CheckoutCreatedEvent"};
-const schema_spec_CheckoutBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:CheckoutBefore"};
+const schema_spec_CheckoutBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:CheckoutBefore"};
 
 function validate_spec_CheckoutBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutBefore" */;
@@ -38264,6 +38720,12 @@ errors = vErrors.length;
 }
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -39154,7 +39616,7 @@ validate_spec_CheckoutExpiredEvent.evaluated = {"props":true,"dynamicProps":fals
 
 exports.payloadSubscriptionCreatedEvent = validate_spec_SubscriptionCreatedEvent;
 const schema_spec_SubscriptionCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}}}},"$id":"spec:SubscriptionCreatedEvent"};
-const schema_spec_SubscriptionBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:SubscriptionBefore"};
+const schema_spec_SubscriptionBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:SubscriptionBefore"};
 
 function validate_spec_SubscriptionBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SubscriptionBefore" */;
@@ -39479,6 +39941,12 @@ errors = vErrors.length;
 }
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -40369,7 +40837,7 @@ validate_spec_SubscriptionCanceledEvent.evaluated = {"props":true,"dynamicProps"
 
 exports.payloadWebhookEndpointCreatedEvent = validate_spec_WebhookEndpointCreatedEvent;
 const schema_spec_WebhookEndpointCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointCreatedEvent"};
-const schema_spec_WebhookEndpointBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpointBefore"};
+const schema_spec_WebhookEndpointBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpointBefore"};
 
 function validate_spec_WebhookEndpointBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointBefore" */;
@@ -40384,7 +40852,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "url")) || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "disabled_reason")) || (key0 === "project_ids")) || (key0 === "created_at"))){
+if(!(func_191f75b3.call(schema_spec_WebhookEndpointBefore.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -40483,8 +40951,20 @@ errors = vErrors.length;
 }
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -42626,7 +43106,7 @@ validate_spec_WebhookEndpointDisabledEvent.evaluated = {"props":true,"dynamicPro
 
 exports.payloadWebhookDeliveryRedeliveredEvent = validate_spec_WebhookDeliveryRedeliveredEvent;
 const schema_spec_WebhookDeliveryRedeliveredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_delivery.redelivered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookDeliveryInEvents"},"previous_attributes":{"$ref":"spec:WebhookDeliveryInEventsBefore"}}}},"$id":"spec:WebhookDeliveryRedeliveredEvent"};
-const schema_spec_WebhookDeliveryInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEventsBefore"};
+const schema_spec_WebhookDeliveryInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEventsBefore"};
 
 function validate_spec_WebhookDeliveryInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookDeliveryInEventsBefore" */;
@@ -42641,7 +43121,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "id") || (key0 === "endpoint_id")) || (key0 === "event_id")) || (key0 === "event_type")) || (key0 === "status")) || (key0 === "next_attempt_at")) || (key0 === "created_at"))){
+if(!((((((((key0 === "id") || (key0 === "endpoint_id")) || (key0 === "event_id")) || (key0 === "event_type")) || (key0 === "status")) || (key0 === "next_attempt_at")) || (key0 === "created_at")) || (key0 === "updated_at"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -42709,6 +43189,12 @@ errors++;
 }
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_at !== undefined){
+if(!(validate_spec_Timestamp(data.updated_at, {instancePath:instancePath+"/updated_at",parentData:data,parentDataProperty:"updated_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }

@@ -1389,6 +1389,52 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_10 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/Invitation"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -1531,18 +1577,34 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"invited_by" is required!')
       }
       
-      const value_created_at_9 = obj["created_at"]
-      if (value_created_at_9 !== undefined) {
+      const value_metadata_9 = obj["metadata"]
+      if (value_metadata_9 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_9)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_11 = obj["created_at"]
+      if (value_created_at_11 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_9)
+        json += asDateTime(value_created_at_11)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_expires_at_10 = obj["expires_at"]
-      if (value_expires_at_10 !== undefined) {
+      const value_updated_at_12 = obj["updated_at"]
+      if (value_updated_at_12 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_12)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_expires_at_13 = obj["expires_at"]
+      if (value_expires_at_13 !== undefined) {
         json += ",\"expires_at\":"
-        json += asDateTime(value_expires_at_10)
+        json += asDateTime(value_expires_at_13)
       } else {
         throw new Error('"expires_at" is required!')
       }
@@ -1577,7 +1639,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous3 (input) {
+      function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -1586,70 +1648,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_13 = obj["page"]
-      if (value_page_13 !== undefined) {
+      const value_page_16 = obj["page"]
+      if (value_page_16 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_13)
+        json += asInteger(value_page_16)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_14 = obj["limit"]
-      if (value_limit_14 !== undefined) {
+      const value_limit_17 = obj["limit"]
+      if (value_limit_17 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_14)
+        json += asInteger(value_limit_17)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_15 = obj["total"]
-      if (value_total_15 !== undefined) {
+      const value_total_18 = obj["total"]
+      if (value_total_18 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_15)
+        json += asInteger(value_total_18)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_16 = obj["total_pages"]
-      if (value_total_pages_16 !== undefined) {
+      const value_total_pages_19 = obj["total_pages"]
+      if (value_total_pages_19 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_16)
+        json += asInteger(value_total_pages_19)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_17 = obj["next_cursor"]
-      if (value_next_cursor_17 !== undefined) {
+      const value_next_cursor_20 = obj["next_cursor"]
+      if (value_next_cursor_20 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_17 === null) {
+          if (value_next_cursor_20 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_17 === "string" ||
-            value_next_cursor_17 === null ||
-            value_next_cursor_17 instanceof Date ||
-            value_next_cursor_17 instanceof RegExp ||
+            typeof value_next_cursor_20 === "string" ||
+            value_next_cursor_20 === null ||
+            value_next_cursor_20 instanceof Date ||
+            value_next_cursor_20 instanceof RegExp ||
             (
-              typeof value_next_cursor_17 === "object" &&
-              typeof value_next_cursor_17.toString === "function" &&
-              value_next_cursor_17.toString !== Object.prototype.toString
+              typeof value_next_cursor_20 === "object" &&
+              typeof value_next_cursor_20.toString === "function" &&
+              value_next_cursor_20.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_17 !== 'string') {
-          if (value_next_cursor_17 === null) {
+        if (typeof value_next_cursor_20 !== 'string') {
+          if (value_next_cursor_20 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_17 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_17.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_17 instanceof RegExp) {
-            json += asString(value_next_cursor_17.source)
+          } else if (value_next_cursor_20 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_20 instanceof RegExp) {
+            json += asString(value_next_cursor_20.source)
           } else {
-            json += asString(value_next_cursor_17.toString())
+            json += asString(value_next_cursor_20.toString())
           }
         } else {
-          json += asString(value_next_cursor_17)
+          json += asString(value_next_cursor_20)
         }
         
           }
@@ -1683,10 +1745,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_11 = obj["pagination"]
-      if (value_pagination_11 !== undefined) {
+      const value_pagination_14 = obj["pagination"]
+      if (value_pagination_14 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous3(value_pagination_11)
+        json += anonymous4(value_pagination_14)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -1707,7 +1769,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -1855,6 +1917,52 @@ const asInteger = serializer.asInteger.bind(serializer)
       }
       return json + JSON_STR_END_ARRAY
     }
+
+      // "spec#/$defs/Metadata"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_11 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
 
       // "spec#/$defs/ApiKey"
       function anonymous2 (input) {
@@ -2014,34 +2122,50 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_created_at_10 = obj["created_at"]
-      if (value_created_at_10 !== undefined) {
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous5(value_metadata_10)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_10)
+        json += asDateTime(value_created_at_12)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_revoked_at_11 = obj["revoked_at"]
-      if (value_revoked_at_11 !== undefined) {
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_14 = obj["revoked_at"]
+      if (value_revoked_at_14 !== undefined) {
         json += ",\"revoked_at\":"
         
-          if (value_revoked_at_11 === null) {
+          if (value_revoked_at_14 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_11 === "string" ||
-            value_revoked_at_11 === null ||
-            value_revoked_at_11 instanceof Date ||
-            value_revoked_at_11 instanceof RegExp ||
+            typeof value_revoked_at_14 === "string" ||
+            value_revoked_at_14 === null ||
+            value_revoked_at_14 instanceof Date ||
+            value_revoked_at_14 instanceof RegExp ||
             (
-              typeof value_revoked_at_11 === "object" &&
-              typeof value_revoked_at_11.toString === "function" &&
-              value_revoked_at_11.toString !== Object.prototype.toString
+              typeof value_revoked_at_14 === "object" &&
+              typeof value_revoked_at_14.toString === "function" &&
+              value_revoked_at_14.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_11)
+            json += asDateTime(value_revoked_at_14)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/revoked_at' does not match schema definition.")
@@ -2050,29 +2174,29 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_12 = obj["replaced_by"]
-      if (value_replaced_by_12 !== undefined) {
+      const value_replaced_by_15 = obj["replaced_by"]
+      if (value_replaced_by_15 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_12)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_15)) {
         
-        if (typeof value_replaced_by_12 !== 'string') {
-          if (value_replaced_by_12 === null) {
+        if (typeof value_replaced_by_15 !== 'string') {
+          if (value_replaced_by_15 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_12 instanceof RegExp) {
-            json += asString(value_replaced_by_12.source)
+          } else if (value_replaced_by_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_15 instanceof RegExp) {
+            json += asString(value_replaced_by_15.source)
           } else {
-            json += asString(value_replaced_by_12.toString())
+            json += asString(value_replaced_by_15.toString())
           }
         } else {
-          json += asString(value_replaced_by_12)
+          json += asString(value_replaced_by_15)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_12)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_15)) {
         json += JSON_STR_NULL
       }
     
@@ -2112,7 +2236,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous5 (input) {
+      function anonymous6 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -2121,70 +2245,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_15 = obj["page"]
-      if (value_page_15 !== undefined) {
+      const value_page_18 = obj["page"]
+      if (value_page_18 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_15)
+        json += asInteger(value_page_18)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_16 = obj["limit"]
-      if (value_limit_16 !== undefined) {
+      const value_limit_19 = obj["limit"]
+      if (value_limit_19 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_16)
+        json += asInteger(value_limit_19)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_17 = obj["total"]
-      if (value_total_17 !== undefined) {
+      const value_total_20 = obj["total"]
+      if (value_total_20 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_17)
+        json += asInteger(value_total_20)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_18 = obj["total_pages"]
-      if (value_total_pages_18 !== undefined) {
+      const value_total_pages_21 = obj["total_pages"]
+      if (value_total_pages_21 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_18)
+        json += asInteger(value_total_pages_21)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_19 = obj["next_cursor"]
-      if (value_next_cursor_19 !== undefined) {
+      const value_next_cursor_22 = obj["next_cursor"]
+      if (value_next_cursor_22 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_19 === null) {
+          if (value_next_cursor_22 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_19 === "string" ||
-            value_next_cursor_19 === null ||
-            value_next_cursor_19 instanceof Date ||
-            value_next_cursor_19 instanceof RegExp ||
+            typeof value_next_cursor_22 === "string" ||
+            value_next_cursor_22 === null ||
+            value_next_cursor_22 instanceof Date ||
+            value_next_cursor_22 instanceof RegExp ||
             (
-              typeof value_next_cursor_19 === "object" &&
-              typeof value_next_cursor_19.toString === "function" &&
-              value_next_cursor_19.toString !== Object.prototype.toString
+              typeof value_next_cursor_22 === "object" &&
+              typeof value_next_cursor_22.toString === "function" &&
+              value_next_cursor_22.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_19 !== 'string') {
-          if (value_next_cursor_19 === null) {
+        if (typeof value_next_cursor_22 !== 'string') {
+          if (value_next_cursor_22 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_19 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_19.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_19 instanceof RegExp) {
-            json += asString(value_next_cursor_19.source)
+          } else if (value_next_cursor_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_22 instanceof RegExp) {
+            json += asString(value_next_cursor_22.source)
           } else {
-            json += asString(value_next_cursor_19.toString())
+            json += asString(value_next_cursor_22.toString())
           }
         } else {
-          json += asString(value_next_cursor_19)
+          json += asString(value_next_cursor_22)
         }
         
           }
@@ -2218,10 +2342,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_13 = obj["pagination"]
-      if (value_pagination_13 !== undefined) {
+      const value_pagination_16 = obj["pagination"]
+      if (value_pagination_16 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous5(value_pagination_13)
+        json += anonymous6(value_pagination_16)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -2242,7 +2366,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -2390,6 +2514,52 @@ const asInteger = serializer.asInteger.bind(serializer)
       }
       return json + JSON_STR_END_ARRAY
     }
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_9 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
 
       // "spec#/$defs/ApiKeyWithSecret"
       function anonymous0 (input) {
@@ -2549,34 +2719,50 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_created_at_8 = obj["created_at"]
-      if (value_created_at_8 !== undefined) {
+      const value_metadata_8 = obj["metadata"]
+      if (value_metadata_8 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_8)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_10 = obj["created_at"]
+      if (value_created_at_10 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_8)
+        json += asDateTime(value_created_at_10)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_revoked_at_9 = obj["revoked_at"]
-      if (value_revoked_at_9 !== undefined) {
+      const value_updated_at_11 = obj["updated_at"]
+      if (value_updated_at_11 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_11)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_12 = obj["revoked_at"]
+      if (value_revoked_at_12 !== undefined) {
         json += ",\"revoked_at\":"
         
-          if (value_revoked_at_9 === null) {
+          if (value_revoked_at_12 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_9 === "string" ||
-            value_revoked_at_9 === null ||
-            value_revoked_at_9 instanceof Date ||
-            value_revoked_at_9 instanceof RegExp ||
+            typeof value_revoked_at_12 === "string" ||
+            value_revoked_at_12 === null ||
+            value_revoked_at_12 instanceof Date ||
+            value_revoked_at_12 instanceof RegExp ||
             (
-              typeof value_revoked_at_9 === "object" &&
-              typeof value_revoked_at_9.toString === "function" &&
-              value_revoked_at_9.toString !== Object.prototype.toString
+              typeof value_revoked_at_12 === "object" &&
+              typeof value_revoked_at_12.toString === "function" &&
+              value_revoked_at_12.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_9)
+            json += asDateTime(value_revoked_at_12)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/revoked_at' does not match schema definition.")
@@ -2585,29 +2771,29 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_10 = obj["replaced_by"]
-      if (value_replaced_by_10 !== undefined) {
+      const value_replaced_by_13 = obj["replaced_by"]
+      if (value_replaced_by_13 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_10)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_13)) {
         
-        if (typeof value_replaced_by_10 !== 'string') {
-          if (value_replaced_by_10 === null) {
+        if (typeof value_replaced_by_13 !== 'string') {
+          if (value_replaced_by_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_10 instanceof RegExp) {
-            json += asString(value_replaced_by_10.source)
+          } else if (value_replaced_by_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_13 instanceof RegExp) {
+            json += asString(value_replaced_by_13.source)
           } else {
-            json += asString(value_replaced_by_10.toString())
+            json += asString(value_replaced_by_13.toString())
           }
         } else {
-          json += asString(value_replaced_by_10)
+          json += asString(value_replaced_by_13)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_10)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_13)) {
         json += JSON_STR_NULL
       }
     
@@ -2617,22 +2803,22 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_key_11 = obj["key"]
-      if (value_key_11 !== undefined) {
+      const value_key_14 = obj["key"]
+      if (value_key_14 !== undefined) {
         json += ",\"key\":"
         
-        if (typeof value_key_11 !== 'string') {
-          if (value_key_11 === null) {
+        if (typeof value_key_14 !== 'string') {
+          if (value_key_14 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_11 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_11.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_11 instanceof RegExp) {
-            json += asString(value_key_11.source)
+          } else if (value_key_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_14 instanceof RegExp) {
+            json += asString(value_key_14.source)
           } else {
-            json += asString(value_key_11.toString())
+            json += asString(value_key_14.toString())
           }
         } else {
-          json += asString(value_key_11)
+          json += asString(value_key_14)
         }
         
       } else {
@@ -2655,7 +2841,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -2803,6 +2989,52 @@ const asInteger = serializer.asInteger.bind(serializer)
       }
       return json + JSON_STR_END_ARRAY
     }
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_9 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
 
       // "spec#/$defs/ApiKey"
       function anonymous0 (input) {
@@ -2962,34 +3194,50 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_created_at_8 = obj["created_at"]
-      if (value_created_at_8 !== undefined) {
+      const value_metadata_8 = obj["metadata"]
+      if (value_metadata_8 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_8)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_10 = obj["created_at"]
+      if (value_created_at_10 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_8)
+        json += asDateTime(value_created_at_10)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_revoked_at_9 = obj["revoked_at"]
-      if (value_revoked_at_9 !== undefined) {
+      const value_updated_at_11 = obj["updated_at"]
+      if (value_updated_at_11 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_11)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_12 = obj["revoked_at"]
+      if (value_revoked_at_12 !== undefined) {
         json += ",\"revoked_at\":"
         
-          if (value_revoked_at_9 === null) {
+          if (value_revoked_at_12 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_9 === "string" ||
-            value_revoked_at_9 === null ||
-            value_revoked_at_9 instanceof Date ||
-            value_revoked_at_9 instanceof RegExp ||
+            typeof value_revoked_at_12 === "string" ||
+            value_revoked_at_12 === null ||
+            value_revoked_at_12 instanceof Date ||
+            value_revoked_at_12 instanceof RegExp ||
             (
-              typeof value_revoked_at_9 === "object" &&
-              typeof value_revoked_at_9.toString === "function" &&
-              value_revoked_at_9.toString !== Object.prototype.toString
+              typeof value_revoked_at_12 === "object" &&
+              typeof value_revoked_at_12.toString === "function" &&
+              value_revoked_at_12.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_9)
+            json += asDateTime(value_revoked_at_12)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/revoked_at' does not match schema definition.")
@@ -2998,29 +3246,29 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_10 = obj["replaced_by"]
-      if (value_replaced_by_10 !== undefined) {
+      const value_replaced_by_13 = obj["replaced_by"]
+      if (value_replaced_by_13 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_10)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_13)) {
         
-        if (typeof value_replaced_by_10 !== 'string') {
-          if (value_replaced_by_10 === null) {
+        if (typeof value_replaced_by_13 !== 'string') {
+          if (value_replaced_by_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_10 instanceof RegExp) {
-            json += asString(value_replaced_by_10.source)
+          } else if (value_replaced_by_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_13 instanceof RegExp) {
+            json += asString(value_replaced_by_13.source)
           } else {
-            json += asString(value_replaced_by_10.toString())
+            json += asString(value_replaced_by_13.toString())
           }
         } else {
-          json += asString(value_replaced_by_10)
+          json += asString(value_replaced_by_13)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_10)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_13)) {
         json += JSON_STR_NULL
       }
     
@@ -3566,7 +3814,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}}},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","created_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}}},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -3919,34 +4167,50 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_created_at_24 = obj["created_at"]
-      if (value_created_at_24 !== undefined) {
+      const value_metadata_24 = obj["metadata"]
+      if (value_metadata_24 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_24)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_25 = obj["created_at"]
+      if (value_created_at_25 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_24)
+        json += asDateTime(value_created_at_25)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_revoked_at_25 = obj["revoked_at"]
-      if (value_revoked_at_25 !== undefined) {
+      const value_updated_at_26 = obj["updated_at"]
+      if (value_updated_at_26 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_26)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_27 = obj["revoked_at"]
+      if (value_revoked_at_27 !== undefined) {
         json += ",\"revoked_at\":"
         
-          if (value_revoked_at_25 === null) {
+          if (value_revoked_at_27 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_25 === "string" ||
-            value_revoked_at_25 === null ||
-            value_revoked_at_25 instanceof Date ||
-            value_revoked_at_25 instanceof RegExp ||
+            typeof value_revoked_at_27 === "string" ||
+            value_revoked_at_27 === null ||
+            value_revoked_at_27 instanceof Date ||
+            value_revoked_at_27 instanceof RegExp ||
             (
-              typeof value_revoked_at_25 === "object" &&
-              typeof value_revoked_at_25.toString === "function" &&
-              value_revoked_at_25.toString !== Object.prototype.toString
+              typeof value_revoked_at_27 === "object" &&
+              typeof value_revoked_at_27.toString === "function" &&
+              value_revoked_at_27.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_25)
+            json += asDateTime(value_revoked_at_27)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/revoked_at' does not match schema definition.")
@@ -3955,29 +4219,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_26 = obj["replaced_by"]
-      if (value_replaced_by_26 !== undefined) {
+      const value_replaced_by_28 = obj["replaced_by"]
+      if (value_replaced_by_28 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_26)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_28)) {
         
-        if (typeof value_replaced_by_26 !== 'string') {
-          if (value_replaced_by_26 === null) {
+        if (typeof value_replaced_by_28 !== 'string') {
+          if (value_replaced_by_28 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_26 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_26.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_26 instanceof RegExp) {
-            json += asString(value_replaced_by_26.source)
+          } else if (value_replaced_by_28 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_28.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_28 instanceof RegExp) {
+            json += asString(value_replaced_by_28.source)
           } else {
-            json += asString(value_replaced_by_26.toString())
+            json += asString(value_replaced_by_28.toString())
           }
         } else {
-          json += asString(value_replaced_by_26)
+          json += asString(value_replaced_by_28)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_26)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_28)) {
         json += JSON_STR_NULL
       }
     
@@ -3987,22 +4251,22 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_key_27 = obj["key"]
-      if (value_key_27 !== undefined) {
+      const value_key_29 = obj["key"]
+      if (value_key_29 !== undefined) {
         json += ",\"key\":"
         
-        if (typeof value_key_27 !== 'string') {
-          if (value_key_27 === null) {
+        if (typeof value_key_29 !== 'string') {
+          if (value_key_29 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_27 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_27.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_27 instanceof RegExp) {
-            json += asString(value_key_27.source)
+          } else if (value_key_29 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_29.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_29 instanceof RegExp) {
+            json += asString(value_key_29.source)
           } else {
-            json += asString(value_key_27.toString())
+            json += asString(value_key_29.toString())
           }
         } else {
-          json += asString(value_key_27)
+          json += asString(value_key_29)
         }
         
       } else {
@@ -5915,6 +6179,52 @@ return json + JSON_STR_END_OBJECT
       }
     
 
+      // "spec#/$defs/Metadata"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_14 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_14 ? JSON_STR_COMMA : ((addComma_14 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_14) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/Member"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -6041,12 +6351,28 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"added_by" is required!')
       }
       
-      const value_created_at_13 = obj["created_at"]
-      if (value_created_at_13 !== undefined) {
+      const value_metadata_13 = obj["metadata"]
+      if (value_metadata_13 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous4(value_metadata_13)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_15 = obj["created_at"]
+      if (value_created_at_15 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_13)
+        json += asDateTime(value_created_at_15)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_16 = obj["updated_at"]
+      if (value_updated_at_16 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_16)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -6079,7 +6405,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous4 (input) {
+      function anonymous5 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -6088,70 +6414,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_16 = obj["page"]
-      if (value_page_16 !== undefined) {
+      const value_page_19 = obj["page"]
+      if (value_page_19 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_16)
+        json += asInteger(value_page_19)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_17 = obj["limit"]
-      if (value_limit_17 !== undefined) {
+      const value_limit_20 = obj["limit"]
+      if (value_limit_20 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_17)
+        json += asInteger(value_limit_20)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_18 = obj["total"]
-      if (value_total_18 !== undefined) {
+      const value_total_21 = obj["total"]
+      if (value_total_21 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_18)
+        json += asInteger(value_total_21)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_19 = obj["total_pages"]
-      if (value_total_pages_19 !== undefined) {
+      const value_total_pages_22 = obj["total_pages"]
+      if (value_total_pages_22 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_19)
+        json += asInteger(value_total_pages_22)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_20 = obj["next_cursor"]
-      if (value_next_cursor_20 !== undefined) {
+      const value_next_cursor_23 = obj["next_cursor"]
+      if (value_next_cursor_23 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_20 === null) {
+          if (value_next_cursor_23 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_20 === "string" ||
-            value_next_cursor_20 === null ||
-            value_next_cursor_20 instanceof Date ||
-            value_next_cursor_20 instanceof RegExp ||
+            typeof value_next_cursor_23 === "string" ||
+            value_next_cursor_23 === null ||
+            value_next_cursor_23 instanceof Date ||
+            value_next_cursor_23 instanceof RegExp ||
             (
-              typeof value_next_cursor_20 === "object" &&
-              typeof value_next_cursor_20.toString === "function" &&
-              value_next_cursor_20.toString !== Object.prototype.toString
+              typeof value_next_cursor_23 === "object" &&
+              typeof value_next_cursor_23.toString === "function" &&
+              value_next_cursor_23.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_20 !== 'string') {
-          if (value_next_cursor_20 === null) {
+        if (typeof value_next_cursor_23 !== 'string') {
+          if (value_next_cursor_23 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_20 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_20 instanceof RegExp) {
-            json += asString(value_next_cursor_20.source)
+          } else if (value_next_cursor_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_23 instanceof RegExp) {
+            json += asString(value_next_cursor_23.source)
           } else {
-            json += asString(value_next_cursor_20.toString())
+            json += asString(value_next_cursor_23.toString())
           }
         } else {
-          json += asString(value_next_cursor_20)
+          json += asString(value_next_cursor_23)
         }
         
           }
@@ -6185,10 +6511,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_14 = obj["pagination"]
-      if (value_pagination_14 !== undefined) {
+      const value_pagination_17 = obj["pagination"]
+      if (value_pagination_17 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous4(value_pagination_14)
+        json += anonymous5(value_pagination_17)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -6366,6 +6692,52 @@ return json + JSON_STR_END_OBJECT
       }
     
 
+      // "spec#/$defs/Metadata"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_12 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/Member"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -6492,12 +6864,28 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"added_by" is required!')
       }
       
-      const value_created_at_11 = obj["created_at"]
-      if (value_created_at_11 !== undefined) {
+      const value_metadata_11 = obj["metadata"]
+      if (value_metadata_11 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous2(value_metadata_11)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_13 = obj["created_at"]
+      if (value_created_at_13 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_11)
+        json += asDateTime(value_created_at_13)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_14 = obj["updated_at"]
+      if (value_updated_at_14 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_14)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -6550,6 +6938,52 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_8 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_8 ? JSON_STR_COMMA : ((addComma_8 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_8) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/Invitation"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -6692,18 +7126,34 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"invited_by" is required!')
       }
       
-      const value_created_at_7 = obj["created_at"]
-      if (value_created_at_7 !== undefined) {
+      const value_metadata_7 = obj["metadata"]
+      if (value_metadata_7 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_7)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_9 = obj["created_at"]
+      if (value_created_at_9 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_7)
+        json += asDateTime(value_created_at_9)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_expires_at_8 = obj["expires_at"]
-      if (value_expires_at_8 !== undefined) {
+      const value_updated_at_10 = obj["updated_at"]
+      if (value_updated_at_10 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_10)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_expires_at_11 = obj["expires_at"]
+      if (value_expires_at_11 !== undefined) {
         json += ",\"expires_at\":"
-        json += asDateTime(value_expires_at_8)
+        json += asDateTime(value_expires_at_11)
       } else {
         throw new Error('"expires_at" is required!')
       }
@@ -8068,6 +8518,14 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"created_at" is required!')
       }
       
+      const value_updated_at_9 = obj["updated_at"]
+      if (value_updated_at_9 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_9)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -8118,6 +8576,52 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_12 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/FileLink"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -8292,12 +8796,28 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"expires_at" is required!')
       }
       
-      const value_created_at_11 = obj["created_at"]
-      if (value_created_at_11 !== undefined) {
+      const value_metadata_11 = obj["metadata"]
+      if (value_metadata_11 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_11)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_13 = obj["created_at"]
+      if (value_created_at_13 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_11)
+        json += asDateTime(value_created_at_13)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_14 = obj["updated_at"]
+      if (value_updated_at_14 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_14)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -8330,7 +8850,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous3 (input) {
+      function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -8339,70 +8859,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_14 = obj["page"]
-      if (value_page_14 !== undefined) {
+      const value_page_17 = obj["page"]
+      if (value_page_17 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_14)
+        json += asInteger(value_page_17)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_15 = obj["limit"]
-      if (value_limit_15 !== undefined) {
+      const value_limit_18 = obj["limit"]
+      if (value_limit_18 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_15)
+        json += asInteger(value_limit_18)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_16 = obj["total"]
-      if (value_total_16 !== undefined) {
+      const value_total_19 = obj["total"]
+      if (value_total_19 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_16)
+        json += asInteger(value_total_19)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_17 = obj["total_pages"]
-      if (value_total_pages_17 !== undefined) {
+      const value_total_pages_20 = obj["total_pages"]
+      if (value_total_pages_20 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_17)
+        json += asInteger(value_total_pages_20)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_18 = obj["next_cursor"]
-      if (value_next_cursor_18 !== undefined) {
+      const value_next_cursor_21 = obj["next_cursor"]
+      if (value_next_cursor_21 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_18 === null) {
+          if (value_next_cursor_21 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_18 === "string" ||
-            value_next_cursor_18 === null ||
-            value_next_cursor_18 instanceof Date ||
-            value_next_cursor_18 instanceof RegExp ||
+            typeof value_next_cursor_21 === "string" ||
+            value_next_cursor_21 === null ||
+            value_next_cursor_21 instanceof Date ||
+            value_next_cursor_21 instanceof RegExp ||
             (
-              typeof value_next_cursor_18 === "object" &&
-              typeof value_next_cursor_18.toString === "function" &&
-              value_next_cursor_18.toString !== Object.prototype.toString
+              typeof value_next_cursor_21 === "object" &&
+              typeof value_next_cursor_21.toString === "function" &&
+              value_next_cursor_21.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_18 !== 'string') {
-          if (value_next_cursor_18 === null) {
+        if (typeof value_next_cursor_21 !== 'string') {
+          if (value_next_cursor_21 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_18 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_18.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_18 instanceof RegExp) {
-            json += asString(value_next_cursor_18.source)
+          } else if (value_next_cursor_21 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_21.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_21 instanceof RegExp) {
+            json += asString(value_next_cursor_21.source)
           } else {
-            json += asString(value_next_cursor_18.toString())
+            json += asString(value_next_cursor_21.toString())
           }
         } else {
-          json += asString(value_next_cursor_18)
+          json += asString(value_next_cursor_21)
         }
         
           }
@@ -8436,10 +8956,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_12 = obj["pagination"]
-      if (value_pagination_12 !== undefined) {
+      const value_pagination_15 = obj["pagination"]
+      if (value_pagination_15 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous3(value_pagination_12)
+        json += anonymous4(value_pagination_15)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -8494,6 +9014,52 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_10 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/FileLinkWithUrl"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -8668,30 +9234,46 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"expires_at" is required!')
       }
       
-      const value_created_at_9 = obj["created_at"]
-      if (value_created_at_9 !== undefined) {
+      const value_metadata_9 = obj["metadata"]
+      if (value_metadata_9 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_9)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_11 = obj["created_at"]
+      if (value_created_at_11 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_9)
+        json += asDateTime(value_created_at_11)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_url_10 = obj["url"]
-      if (value_url_10 !== undefined) {
+      const value_updated_at_12 = obj["updated_at"]
+      if (value_updated_at_12 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_12)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_url_13 = obj["url"]
+      if (value_url_13 !== undefined) {
         json += ",\"url\":"
         
-        if (typeof value_url_10 !== 'string') {
-          if (value_url_10 === null) {
+        if (typeof value_url_13 !== 'string') {
+          if (value_url_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_url_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_url_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_url_10 instanceof RegExp) {
-            json += asString(value_url_10.source)
+          } else if (value_url_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_13 instanceof RegExp) {
+            json += asString(value_url_13.source)
           } else {
-            json += asString(value_url_10.toString())
+            json += asString(value_url_13.toString())
           }
         } else {
-          json += asString(value_url_10)
+          json += asString(value_url_13)
         }
         
       } else {
@@ -8748,6 +9330,52 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_10 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/FileLink"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -8922,12 +9550,28 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"expires_at" is required!')
       }
       
-      const value_created_at_9 = obj["created_at"]
-      if (value_created_at_9 !== undefined) {
+      const value_metadata_9 = obj["metadata"]
+      if (value_metadata_9 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_9)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_11 = obj["created_at"]
+      if (value_created_at_11 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_9)
+        json += asDateTime(value_created_at_11)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_12 = obj["updated_at"]
+      if (value_updated_at_12 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_12)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -10794,6 +11438,14 @@ return json + JSON_STR_END_OBJECT
         json += asDateTime(value_created_at_32)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_33 = obj["updated_at"]
+      if (value_updated_at_33 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_33)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -12969,6 +13621,14 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_at" is required!')
       }
       
+      const value_updated_at_35 = obj["updated_at"]
+      if (value_updated_at_35 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_35)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -13008,70 +13668,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_37 = obj["page"]
-      if (value_page_37 !== undefined) {
+      const value_page_38 = obj["page"]
+      if (value_page_38 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_37)
+        json += asInteger(value_page_38)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_38 = obj["limit"]
-      if (value_limit_38 !== undefined) {
+      const value_limit_39 = obj["limit"]
+      if (value_limit_39 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_38)
+        json += asInteger(value_limit_39)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_39 = obj["total"]
-      if (value_total_39 !== undefined) {
+      const value_total_40 = obj["total"]
+      if (value_total_40 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_39)
+        json += asInteger(value_total_40)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_40 = obj["total_pages"]
-      if (value_total_pages_40 !== undefined) {
+      const value_total_pages_41 = obj["total_pages"]
+      if (value_total_pages_41 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_40)
+        json += asInteger(value_total_pages_41)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_41 = obj["next_cursor"]
-      if (value_next_cursor_41 !== undefined) {
+      const value_next_cursor_42 = obj["next_cursor"]
+      if (value_next_cursor_42 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_41 === null) {
+          if (value_next_cursor_42 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_41 === "string" ||
-            value_next_cursor_41 === null ||
-            value_next_cursor_41 instanceof Date ||
-            value_next_cursor_41 instanceof RegExp ||
+            typeof value_next_cursor_42 === "string" ||
+            value_next_cursor_42 === null ||
+            value_next_cursor_42 instanceof Date ||
+            value_next_cursor_42 instanceof RegExp ||
             (
-              typeof value_next_cursor_41 === "object" &&
-              typeof value_next_cursor_41.toString === "function" &&
-              value_next_cursor_41.toString !== Object.prototype.toString
+              typeof value_next_cursor_42 === "object" &&
+              typeof value_next_cursor_42.toString === "function" &&
+              value_next_cursor_42.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_41 !== 'string') {
-          if (value_next_cursor_41 === null) {
+        if (typeof value_next_cursor_42 !== 'string') {
+          if (value_next_cursor_42 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_41 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_41.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_41 instanceof RegExp) {
-            json += asString(value_next_cursor_41.source)
+          } else if (value_next_cursor_42 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_42.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_42 instanceof RegExp) {
+            json += asString(value_next_cursor_42.source)
           } else {
-            json += asString(value_next_cursor_41.toString())
+            json += asString(value_next_cursor_42.toString())
           }
         } else {
-          json += asString(value_next_cursor_41)
+          json += asString(value_next_cursor_42)
         }
         
           }
@@ -13105,10 +13765,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_35 = obj["pagination"]
-      if (value_pagination_35 !== undefined) {
+      const value_pagination_36 = obj["pagination"]
+      if (value_pagination_36 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous8(value_pagination_35)
+        json += anonymous8(value_pagination_36)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -16286,7 +16946,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PriceList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Price"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","created_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PriceList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Price"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -16363,6 +17023,52 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"interval_count" is required!')
       }
       
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_13 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
+
 return json + JSON_STR_END_OBJECT
 
       }
@@ -16478,12 +17184,28 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"active" is required!')
       }
       
-      const value_created_at_12 = obj["created_at"]
-      if (value_created_at_12 !== undefined) {
+      const value_metadata_12 = obj["metadata"]
+      if (value_metadata_12 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous4(value_metadata_12)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_14 = obj["created_at"]
+      if (value_created_at_14 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_12)
+        json += asDateTime(value_created_at_14)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_15 = obj["updated_at"]
+      if (value_updated_at_15 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_15)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -16516,7 +17238,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous4 (input) {
+      function anonymous5 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -16525,70 +17247,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_15 = obj["page"]
-      if (value_page_15 !== undefined) {
+      const value_page_18 = obj["page"]
+      if (value_page_18 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_15)
+        json += asInteger(value_page_18)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_16 = obj["limit"]
-      if (value_limit_16 !== undefined) {
+      const value_limit_19 = obj["limit"]
+      if (value_limit_19 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_16)
+        json += asInteger(value_limit_19)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_17 = obj["total"]
-      if (value_total_17 !== undefined) {
+      const value_total_20 = obj["total"]
+      if (value_total_20 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_17)
+        json += asInteger(value_total_20)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_18 = obj["total_pages"]
-      if (value_total_pages_18 !== undefined) {
+      const value_total_pages_21 = obj["total_pages"]
+      if (value_total_pages_21 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_18)
+        json += asInteger(value_total_pages_21)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_19 = obj["next_cursor"]
-      if (value_next_cursor_19 !== undefined) {
+      const value_next_cursor_22 = obj["next_cursor"]
+      if (value_next_cursor_22 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_19 === null) {
+          if (value_next_cursor_22 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_19 === "string" ||
-            value_next_cursor_19 === null ||
-            value_next_cursor_19 instanceof Date ||
-            value_next_cursor_19 instanceof RegExp ||
+            typeof value_next_cursor_22 === "string" ||
+            value_next_cursor_22 === null ||
+            value_next_cursor_22 instanceof Date ||
+            value_next_cursor_22 instanceof RegExp ||
             (
-              typeof value_next_cursor_19 === "object" &&
-              typeof value_next_cursor_19.toString === "function" &&
-              value_next_cursor_19.toString !== Object.prototype.toString
+              typeof value_next_cursor_22 === "object" &&
+              typeof value_next_cursor_22.toString === "function" &&
+              value_next_cursor_22.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_19 !== 'string') {
-          if (value_next_cursor_19 === null) {
+        if (typeof value_next_cursor_22 !== 'string') {
+          if (value_next_cursor_22 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_19 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_19.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_19 instanceof RegExp) {
-            json += asString(value_next_cursor_19.source)
+          } else if (value_next_cursor_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_22 instanceof RegExp) {
+            json += asString(value_next_cursor_22.source)
           } else {
-            json += asString(value_next_cursor_19.toString())
+            json += asString(value_next_cursor_22.toString())
           }
         } else {
-          json += asString(value_next_cursor_19)
+          json += asString(value_next_cursor_22)
         }
         
           }
@@ -16622,10 +17344,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_13 = obj["pagination"]
-      if (value_pagination_13 !== undefined) {
+      const value_pagination_16 = obj["pagination"]
+      if (value_pagination_16 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous4(value_pagination_13)
+        json += anonymous5(value_pagination_16)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -16646,7 +17368,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","created_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Price":{"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/PriceId"},"product_id":{"$ref":"spec#/$defs/ProductId"},"unit_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"recurring":{"anyOf":[{"$ref":"spec#/$defs/Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProductId":{"type":["string","object"],"pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Recurring":{"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":["string","object"],"enum":["day","week","month","year"],"fjs_type":"string"},"interval_count":{"type":"integer","minimum":1,"maximum":1095}}},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -16723,6 +17445,52 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"interval_count" is required!')
       }
       
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_11 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+
 return json + JSON_STR_END_OBJECT
 
       }
@@ -16838,12 +17606,28 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"active" is required!')
       }
       
-      const value_created_at_10 = obj["created_at"]
-      if (value_created_at_10 !== undefined) {
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous2(value_metadata_10)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_10)
+        json += asDateTime(value_created_at_12)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -18716,7 +19500,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","amount_total","currency","success_url","cancel_url","expires_at","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","amount_total","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -19117,6 +19901,14 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_at" is required!')
       }
       
+      const value_updated_at_17 = obj["updated_at"]
+      if (value_updated_at_17 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_17)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -19133,7 +19925,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"SubscriptionList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Subscription"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"SubscriptionList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Subscription"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -19455,6 +20247,14 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_at" is required!')
       }
       
+      const value_updated_at_17 = obj["updated_at"]
+      if (value_updated_at_17 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_17)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -19494,70 +20294,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_19 = obj["page"]
-      if (value_page_19 !== undefined) {
+      const value_page_20 = obj["page"]
+      if (value_page_20 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_19)
+        json += asInteger(value_page_20)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_20 = obj["limit"]
-      if (value_limit_20 !== undefined) {
+      const value_limit_21 = obj["limit"]
+      if (value_limit_21 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_20)
+        json += asInteger(value_limit_21)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_21 = obj["total"]
-      if (value_total_21 !== undefined) {
+      const value_total_22 = obj["total"]
+      if (value_total_22 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_21)
+        json += asInteger(value_total_22)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_22 = obj["total_pages"]
-      if (value_total_pages_22 !== undefined) {
+      const value_total_pages_23 = obj["total_pages"]
+      if (value_total_pages_23 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_22)
+        json += asInteger(value_total_pages_23)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_23 = obj["next_cursor"]
-      if (value_next_cursor_23 !== undefined) {
+      const value_next_cursor_24 = obj["next_cursor"]
+      if (value_next_cursor_24 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_23 === null) {
+          if (value_next_cursor_24 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_23 === "string" ||
-            value_next_cursor_23 === null ||
-            value_next_cursor_23 instanceof Date ||
-            value_next_cursor_23 instanceof RegExp ||
+            typeof value_next_cursor_24 === "string" ||
+            value_next_cursor_24 === null ||
+            value_next_cursor_24 instanceof Date ||
+            value_next_cursor_24 instanceof RegExp ||
             (
-              typeof value_next_cursor_23 === "object" &&
-              typeof value_next_cursor_23.toString === "function" &&
-              value_next_cursor_23.toString !== Object.prototype.toString
+              typeof value_next_cursor_24 === "object" &&
+              typeof value_next_cursor_24.toString === "function" &&
+              value_next_cursor_24.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_23 !== 'string') {
-          if (value_next_cursor_23 === null) {
+        if (typeof value_next_cursor_24 !== 'string') {
+          if (value_next_cursor_24 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_23 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_23 instanceof RegExp) {
-            json += asString(value_next_cursor_23.source)
+          } else if (value_next_cursor_24 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_24.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_24 instanceof RegExp) {
+            json += asString(value_next_cursor_24.source)
           } else {
-            json += asString(value_next_cursor_23.toString())
+            json += asString(value_next_cursor_24.toString())
           }
         } else {
-          json += asString(value_next_cursor_23)
+          json += asString(value_next_cursor_24)
         }
         
           }
@@ -19591,10 +20391,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_17 = obj["pagination"]
-      if (value_pagination_17 !== undefined) {
+      const value_pagination_18 = obj["pagination"]
+      if (value_pagination_18 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous4(value_pagination_17)
+        json += anonymous4(value_pagination_18)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -19615,7 +20415,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -19935,6 +20735,14 @@ return json + JSON_STR_END_OBJECT
         json += asDateTime(value_created_at_14)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_15 = obj["updated_at"]
+      if (value_updated_at_15 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_15)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -21042,6 +21850,52 @@ const asInteger = serializer.asInteger.bind(serializer)
       return json + JSON_STR_END_ARRAY
     }
 
+      // "spec#/$defs/Metadata"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_11 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/WebhookEndpoint"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -21214,12 +22068,28 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"project_ids" is required!')
       }
       
-      const value_created_at_10 = obj["created_at"]
-      if (value_created_at_10 !== undefined) {
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous5(value_metadata_10)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_10)
+        json += asDateTime(value_created_at_12)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -21252,7 +22122,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous5 (input) {
+      function anonymous6 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -21261,70 +22131,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_13 = obj["page"]
-      if (value_page_13 !== undefined) {
+      const value_page_16 = obj["page"]
+      if (value_page_16 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_13)
+        json += asInteger(value_page_16)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_14 = obj["limit"]
-      if (value_limit_14 !== undefined) {
+      const value_limit_17 = obj["limit"]
+      if (value_limit_17 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_14)
+        json += asInteger(value_limit_17)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_15 = obj["total"]
-      if (value_total_15 !== undefined) {
+      const value_total_18 = obj["total"]
+      if (value_total_18 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_15)
+        json += asInteger(value_total_18)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_16 = obj["total_pages"]
-      if (value_total_pages_16 !== undefined) {
+      const value_total_pages_19 = obj["total_pages"]
+      if (value_total_pages_19 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_16)
+        json += asInteger(value_total_pages_19)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_17 = obj["next_cursor"]
-      if (value_next_cursor_17 !== undefined) {
+      const value_next_cursor_20 = obj["next_cursor"]
+      if (value_next_cursor_20 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_17 === null) {
+          if (value_next_cursor_20 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_17 === "string" ||
-            value_next_cursor_17 === null ||
-            value_next_cursor_17 instanceof Date ||
-            value_next_cursor_17 instanceof RegExp ||
+            typeof value_next_cursor_20 === "string" ||
+            value_next_cursor_20 === null ||
+            value_next_cursor_20 instanceof Date ||
+            value_next_cursor_20 instanceof RegExp ||
             (
-              typeof value_next_cursor_17 === "object" &&
-              typeof value_next_cursor_17.toString === "function" &&
-              value_next_cursor_17.toString !== Object.prototype.toString
+              typeof value_next_cursor_20 === "object" &&
+              typeof value_next_cursor_20.toString === "function" &&
+              value_next_cursor_20.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_17 !== 'string') {
-          if (value_next_cursor_17 === null) {
+        if (typeof value_next_cursor_20 !== 'string') {
+          if (value_next_cursor_20 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_17 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_17.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_17 instanceof RegExp) {
-            json += asString(value_next_cursor_17.source)
+          } else if (value_next_cursor_20 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_20 instanceof RegExp) {
+            json += asString(value_next_cursor_20.source)
           } else {
-            json += asString(value_next_cursor_17.toString())
+            json += asString(value_next_cursor_20.toString())
           }
         } else {
-          json += asString(value_next_cursor_17)
+          json += asString(value_next_cursor_20)
         }
         
           }
@@ -21358,10 +22228,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_11 = obj["pagination"]
-      if (value_pagination_11 !== undefined) {
+      const value_pagination_14 = obj["pagination"]
+      if (value_pagination_14 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous5(value_pagination_11)
+        json += anonymous6(value_pagination_14)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -21527,6 +22397,52 @@ const asInteger = serializer.asInteger.bind(serializer)
       }
       return json + JSON_STR_END_ARRAY
     }
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_9 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
 
       // "spec#/$defs/WebhookEndpointWithSecret"
       function anonymous0 (input) {
@@ -21700,30 +22616,46 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"project_ids" is required!')
       }
       
-      const value_created_at_8 = obj["created_at"]
-      if (value_created_at_8 !== undefined) {
+      const value_metadata_8 = obj["metadata"]
+      if (value_metadata_8 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_8)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_10 = obj["created_at"]
+      if (value_created_at_10 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_8)
+        json += asDateTime(value_created_at_10)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_secret_9 = obj["secret"]
-      if (value_secret_9 !== undefined) {
+      const value_updated_at_11 = obj["updated_at"]
+      if (value_updated_at_11 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_11)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_secret_12 = obj["secret"]
+      if (value_secret_12 !== undefined) {
         json += ",\"secret\":"
         
-        if (typeof value_secret_9 !== 'string') {
-          if (value_secret_9 === null) {
+        if (typeof value_secret_12 !== 'string') {
+          if (value_secret_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_secret_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_secret_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_secret_9 instanceof RegExp) {
-            json += asString(value_secret_9.source)
+          } else if (value_secret_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_secret_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_secret_12 instanceof RegExp) {
+            json += asString(value_secret_12.source)
           } else {
-            json += asString(value_secret_9.toString())
+            json += asString(value_secret_12.toString())
           }
         } else {
-          json += asString(value_secret_9)
+          json += asString(value_secret_12)
         }
         
       } else {
@@ -21891,6 +22823,52 @@ const asInteger = serializer.asInteger.bind(serializer)
       }
       return json + JSON_STR_END_ARRAY
     }
+
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_9 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
 
       // "spec#/$defs/WebhookEndpoint"
       function anonymous0 (input) {
@@ -22064,12 +23042,28 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"project_ids" is required!')
       }
       
-      const value_created_at_8 = obj["created_at"]
-      if (value_created_at_8 !== undefined) {
+      const value_metadata_8 = obj["metadata"]
+      if (value_metadata_8 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_8)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_10 = obj["created_at"]
+      if (value_created_at_10 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_8)
+        json += asDateTime(value_created_at_10)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_11 = obj["updated_at"]
+      if (value_updated_at_11 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_11)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -22840,6 +23834,14 @@ return json + JSON_STR_END_OBJECT
         json += asDateTime(value_created_at_34)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_35 = obj["updated_at"]
+      if (value_updated_at_35 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_35)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -23718,6 +24720,14 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_at" is required!')
       }
       
+      const value_updated_at_37 = obj["updated_at"]
+      if (value_updated_at_37 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_37)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -23757,70 +24767,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_39 = obj["page"]
-      if (value_page_39 !== undefined) {
+      const value_page_40 = obj["page"]
+      if (value_page_40 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_39)
+        json += asInteger(value_page_40)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_40 = obj["limit"]
-      if (value_limit_40 !== undefined) {
+      const value_limit_41 = obj["limit"]
+      if (value_limit_41 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_40)
+        json += asInteger(value_limit_41)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_41 = obj["total"]
-      if (value_total_41 !== undefined) {
+      const value_total_42 = obj["total"]
+      if (value_total_42 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_41)
+        json += asInteger(value_total_42)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_42 = obj["total_pages"]
-      if (value_total_pages_42 !== undefined) {
+      const value_total_pages_43 = obj["total_pages"]
+      if (value_total_pages_43 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_42)
+        json += asInteger(value_total_pages_43)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_43 = obj["next_cursor"]
-      if (value_next_cursor_43 !== undefined) {
+      const value_next_cursor_44 = obj["next_cursor"]
+      if (value_next_cursor_44 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_43 === null) {
+          if (value_next_cursor_44 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_43 === "string" ||
-            value_next_cursor_43 === null ||
-            value_next_cursor_43 instanceof Date ||
-            value_next_cursor_43 instanceof RegExp ||
+            typeof value_next_cursor_44 === "string" ||
+            value_next_cursor_44 === null ||
+            value_next_cursor_44 instanceof Date ||
+            value_next_cursor_44 instanceof RegExp ||
             (
-              typeof value_next_cursor_43 === "object" &&
-              typeof value_next_cursor_43.toString === "function" &&
-              value_next_cursor_43.toString !== Object.prototype.toString
+              typeof value_next_cursor_44 === "object" &&
+              typeof value_next_cursor_44.toString === "function" &&
+              value_next_cursor_44.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_43 !== 'string') {
-          if (value_next_cursor_43 === null) {
+        if (typeof value_next_cursor_44 !== 'string') {
+          if (value_next_cursor_44 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_43 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_43.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_43 instanceof RegExp) {
-            json += asString(value_next_cursor_43.source)
+          } else if (value_next_cursor_44 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_44.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_44 instanceof RegExp) {
+            json += asString(value_next_cursor_44.source)
           } else {
-            json += asString(value_next_cursor_43.toString())
+            json += asString(value_next_cursor_44.toString())
           }
         } else {
-          json += asString(value_next_cursor_43)
+          json += asString(value_next_cursor_44)
         }
         
           }
@@ -23854,10 +24864,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_37 = obj["pagination"]
-      if (value_pagination_37 !== undefined) {
+      const value_pagination_38 = obj["pagination"]
+      if (value_pagination_38 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous11(value_pagination_37)
+        json += anonymous11(value_pagination_38)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -24874,6 +25884,14 @@ const asInteger = serializer.asInteger.bind(serializer)
         json += asDateTime(value_created_at_7)
       } else {
         throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_8 = obj["updated_at"]
+      if (value_updated_at_8 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_8)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT

@@ -13670,7 +13670,7 @@ return errors === 0;
 validate_bodyUploadAvatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyApiKeyCreate = validate_spec_ApiKeyCreate;
-const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"uniqueItems":true,"items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKeyCreate"};
+const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"uniqueItems":true,"items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ApiKeyCreate"};
 const schema_spec_Scope = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
 
 function validate_spec_Scope(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -13749,6 +13749,107 @@ return errors === 0;
 }
 validate_spec_ProjectId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
+const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
+
+function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Metadata" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Metadata.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(Object.keys(data).length > 16){
+const err0 = {instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+const _errs1 = errors;
+if(typeof key0 === "string"){
+if(func_7a031813(key0) > 64){
+const err1 = {instancePath,schemaPath:"#/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func_7a031813(key0) < 1){
+const err2 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+var valid0 = _errs1 === errors;
+if(!valid0){
+const err3 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+for(const key1 in data){
+let data0 = data[key1];
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 512){
+const err4 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate_spec_Metadata.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Metadata.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 const formats_5c6cf1d7 = formats["date-time"];
 
 function validate_spec_ApiKeyCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -13784,7 +13885,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "name") || (key0 === "scopes")) || (key0 === "project_ids")) || (key0 === "expires_at"))){
+if(!(((((key0 === "name") || (key0 === "scopes")) || (key0 === "project_ids")) || (key0 === "expires_at")) || (key0 === "metadata"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -13969,6 +14070,12 @@ errors++;
 }
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -14141,107 +14248,6 @@ validate_spec_Email.errors = vErrors;
 return errors === 0;
 }
 validate_spec_Email.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
-const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
-
-function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Metadata" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_Metadata.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(Object.keys(data).length > 16){
-const err0 = {instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-for(const key0 in data){
-const _errs1 = errors;
-if(typeof key0 === "string"){
-if(func_7a031813(key0) > 64){
-const err1 = {instancePath,schemaPath:"#/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key0};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(func_7a031813(key0) < 1){
-const err2 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-var valid0 = _errs1 === errors;
-if(!valid0){
-const err3 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-for(const key1 in data){
-let data0 = data[key1];
-if(typeof data0 === "string"){
-if(func_7a031813(data0) > 512){
-const err4 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-}
-else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-validate_spec_Metadata.errors = vErrors;
-return errors === 0;
-}
-validate_spec_Metadata.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_UserCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14982,7 +14988,7 @@ return errors === 0;
 validate_spec_ProjectUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberAdd = validate_spec_MemberAdd;
-const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
+const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:Metadata"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
 const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
 const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -15152,7 +15158,7 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(((key0 === "user_id") || (key0 === "email")) || (key0 === "role"))){
+if(!((((key0 === "user_id") || (key0 === "email")) || (key0 === "role")) || (key0 === "metadata"))){
 const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err4];
@@ -15181,6 +15187,12 @@ vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -15198,7 +15210,7 @@ return errors === 0;
 validate_spec_MemberAdd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberUpdate = validate_spec_MemberUpdate;
-const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:MemberRole"}},"$id":"spec:MemberUpdate"};
+const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:MemberUpdate"};
 
 function validate_spec_MemberUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUpdate" */;
@@ -15213,7 +15225,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(key0 === "role")){
+if(!((key0 === "role") || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -15227,6 +15239,12 @@ errors++;
 if(data.role !== undefined){
 if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_MemberRole.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -15742,7 +15760,7 @@ return errors === 0;
 validate_spec_FileUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyFileLinkCreate = validate_spec_FileLinkCreate;
-const schema_spec_FileLinkCreate = {"type":"object","additionalProperties":false,"properties":{"expires_in_seconds":{"type":"integer","minimum":1,"maximum":31536000},"max_downloads":{"type":["integer","null"],"minimum":1,"maximum":1000000000}},"$id":"spec:FileLinkCreate"};
+const schema_spec_FileLinkCreate = {"type":"object","additionalProperties":false,"properties":{"expires_in_seconds":{"type":"integer","minimum":1,"maximum":31536000},"max_downloads":{"type":["integer","null"],"minimum":1,"maximum":1000000000},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:FileLinkCreate"};
 
 function validate_spec_FileLinkCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileLinkCreate" */;
@@ -15757,7 +15775,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((key0 === "expires_in_seconds") || (key0 === "max_downloads"))){
+if(!(((key0 === "expires_in_seconds") || (key0 === "max_downloads")) || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -15836,6 +15854,12 @@ vErrors.push(err6);
 }
 errors++;
 }
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
 }
 }
 }
@@ -18483,7 +18507,7 @@ return errors === 0;
 validate_spec_ProductUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPriceCreate = validate_spec_PriceCreate;
-const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency"},"recurring":{"$ref":"spec:Recurring"}},"$id":"spec:PriceCreate"};
+const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency"},"recurring":{"$ref":"spec:Recurring"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:PriceCreate"};
 const schema_spec_ProductId = {"type":"string","pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProductId"};
 const pattern_90ac5197 = new RegExp("^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -18727,7 +18751,7 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "product_id") || (key0 === "unit_amount")) || (key0 === "currency")) || (key0 === "recurring"))){
+if(!(((((key0 === "product_id") || (key0 === "unit_amount")) || (key0 === "currency")) || (key0 === "recurring")) || (key0 === "metadata"))){
 const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err3];
@@ -18791,6 +18815,12 @@ vErrors = joined(vErrors, validate_spec_Recurring.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -18808,7 +18838,7 @@ return errors === 0;
 validate_spec_PriceCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPriceUpdate = validate_spec_PriceUpdate;
-const schema_spec_PriceUpdate = {"type":"object","additionalProperties":false,"properties":{"active":{"type":"boolean"}},"$id":"spec:PriceUpdate"};
+const schema_spec_PriceUpdate = {"type":"object","additionalProperties":false,"properties":{"active":{"type":"boolean"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:PriceUpdate"};
 
 function validate_spec_PriceUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PriceUpdate" */;
@@ -18823,7 +18853,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(key0 === "active")){
+if(!((key0 === "active") || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -18844,6 +18874,12 @@ else {
 vErrors.push(err1);
 }
 errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
+errors = vErrors.length;
 }
 }
 }
@@ -19989,7 +20025,7 @@ return errors === 0;
 validate_spec_ConfirmationForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyWebhookEndpointCreate = validate_spec_WebhookEndpointCreate;
-const schema_spec_WebhookEndpointCreate = {"type":"object","additionalProperties":false,"required":["url","event_types"],"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean","default":true}},"$id":"spec:WebhookEndpointCreate"};
+const schema_spec_WebhookEndpointCreate = {"type":"object","additionalProperties":false,"required":["url","event_types"],"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean","default":true},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:WebhookEndpointCreate"};
 const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","x-pattern-says":"a URL that starts with http:// or https://","maxLength":2048,"$id":"spec:WebhookUrl"};
 const formats_1d78ee08 = formats.uri;
 const pattern_ccaba4eb = new RegExp("^https?://", "u");
@@ -20194,7 +20230,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled"))){
+if(!(((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "metadata"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -20252,6 +20288,12 @@ vErrors.push(err5);
 }
 errors++;
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -20269,7 +20311,7 @@ return errors === 0;
 validate_spec_WebhookEndpointCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyWebhookEndpointUpdate = validate_spec_WebhookEndpointUpdate;
-const schema_spec_WebhookEndpointUpdate = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"}},"$id":"spec:WebhookEndpointUpdate"};
+const schema_spec_WebhookEndpointUpdate = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:WebhookEndpointUpdate"};
 
 function validate_spec_WebhookEndpointUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointUpdate" */;
@@ -20284,7 +20326,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled"))){
+if(!(((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -20342,6 +20384,12 @@ else {
 vErrors.push(err3);
 }
 errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
+errors = vErrors.length;
 }
 }
 }

@@ -18,13 +18,14 @@ export const apiKeys = {
   },
 
   async createApiKey({ principal, body }, { db, config, events }) {
-    const { name, scopes, project_ids: projectIds = null } = body
+    const { name, scopes, metadata, project_ids: projectIds = null } = body
     const expiresAt = parseExpiresAt(body.expires_at) ?? null
     requireGrantable(principal, scopes, projectIds)
     return await db.transaction(async (tx) => {
       for (const id of projectIds ?? []) await requireMembership(tx, id, principal)
       const { userId } = principal
-      const key = await insertApiKey(tx, config.keyMode, { userId, name, scopes, projectIds, expiresAt })
+      const fields = { userId, name, scopes, projectIds, expiresAt, metadata }
+      const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })

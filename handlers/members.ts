@@ -1,10 +1,10 @@
 // The members of a project. Every change locks the project's row, so concurrent changes to one project run
 // one by one.
+import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { notFound } from '../infra/errors.ts'
 import {
-  changeRole,
   deleteMember,
   findMember,
   insertInvitation,
@@ -12,6 +12,7 @@ import {
   listMembers,
   requireCanRemove,
   requireOwnerForOwnerRole,
+  updateMember,
 } from '../services/projects/members.ts'
 
 export const members = {
@@ -21,7 +22,7 @@ export const members = {
   },
 
   async addMember(request, { db, events }) {
-    const { user_id: userId, email, role } = request.body
+    const { user_id: userId, email, role, metadata } = request.body
     const address = email?.toLowerCase()
     const addedById = request.principal.userId
     return await db.transaction(async (tx) => {
@@ -34,12 +35,12 @@ export const members = {
       requireOwnerForOwnerRole(project, [role])
       requireProjectStatus(project, request)
       if (user === null) {
-        const fields = { projectId: project.id, email: address!, role, invitedById: addedById }
+        const fields = { projectId: project.id, email: address!, role, metadata, invitedById: addedById }
         const invitation = await insertInvitation(tx, fields)
         await events.emit(tx, 'invitation.created', invitation)
         return { status: 202, body: invitation }
       }
-      const member = await insertMember(tx, project, { userId: user.id, role, addedById })
+      const member = await insertMember(tx, project, { userId: user.id, role, metadata, addedById })
       await events.emit(tx, 'member.added', member)
       const location = `/v1/projects/${project.id}/members/${member.id}`
       return { status: 201, body: member, headers: { location } }
@@ -61,8 +62,9 @@ export const members = {
       requireOwnerForOwnerRole(project, [previous.role, role ?? previous.role])
       requireProjectStatus(project, request)
       request.ifMatch(previous)
-      if (role === undefined || role === previous.role) return { status: 200, body: previous }
-      const member = await changeRole(tx, previous, role)
+      const changes = changesOf(previous, request.body)
+      if (changes === null) return { status: 200, body: previous }
+      const member = await updateMember(tx, previous, changes)
       await events.emit(tx, 'member.updated', member, { previous })
       return { status: 200, body: member }
     })

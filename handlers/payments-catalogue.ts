@@ -65,12 +65,13 @@ export const paymentsCatalogue = {
     return { status: 200, body: await findPrice(db, params.id) }
   },
 
-  async updatePrice({ params, body: { active }, ifMatch }, { db, events }) {
+  async updatePrice({ params, body, ifMatch }, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await findPrice(tx, params.id, { lock: true })
       ifMatch(previous)
-      if (active === undefined || active === previous.active) return { status: 200, body: previous }
-      await tx.prisma.price.update({ where: { id: previous.id }, data: { active }, select: { id: true } })
+      const changes = changesOf(previous, body)
+      if (changes === null) return { status: 200, body: previous }
+      await tx.prisma.price.update({ where: { id: previous.id }, data: changes, select: { id: true } })
       const price = await findPrice(tx, previous.id)
       await events.emit(tx, 'price.updated', price, { previous })
       return { status: 200, body: price }

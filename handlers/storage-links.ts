@@ -23,7 +23,7 @@ export const storageLinks = {
   },
 
   async createFileLink(request, { db, events, publicUrl }) {
-    const { expires_in_seconds: seconds = defaultSeconds, max_downloads: maxDownloads = null } = request.body
+    const { expires_in_seconds: seconds = defaultSeconds, metadata } = request.body
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       const id = newId('lnk')
@@ -32,8 +32,9 @@ export const storageLinks = {
       const link = await insertLink(tx, file, {
         id,
         token,
-        maxDownloads,
+        maxDownloads: request.body.max_downloads ?? null,
         createdBy: request.principal.userId,
+        metadata,
         createdAt,
         expiresAt: new Date(createdAt.getTime() + seconds * 1000),
       })

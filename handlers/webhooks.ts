@@ -59,12 +59,14 @@ export const webhooks = {
       requireSelectableEvents(eventTypes ?? [], row.scopes)
       ifMatch(previous)
       const isReset = enabled === true && row.failingSince !== null
-      if (changesOf(previous, body) === null && !isReset) return { status: 200, body: previous }
+      const changes = changesOf(previous, body)
+      if (changes === null && !isReset) return { status: 200, body: previous }
+      const metadata = changes?.metadata
       const resetFailures = enabled === true && { disabledReason: null, failingSince: null }
       const endpoint = toWebhookEndpoint(
         await tx.prisma.webhookEndpoint.update({
           where: { id },
-          data: { url, description, eventTypes, enabled, ...resetFailures },
+          data: { url, description, eventTypes, enabled, metadata, ...resetFailures },
         }),
       )
       await events.emit(tx, 'webhook_endpoint.updated', endpoint, { userId: principal.userId, previous })

@@ -187,7 +187,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate an API key
-         * Creates a new key with the same name, scopes and projects, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
+         * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -421,7 +421,7 @@ export interface paths {
         get: operations["getMember"];
         /**
          * Update a member
-         * Changes the role of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Returns 409 if the last owner would be demoted (constraint `last_owner`).
+         * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Returns 409 if the last owner would be demoted (constraint `last_owner`).
          */
         put: operations["updateMember"];
         post?: never;
@@ -503,7 +503,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * Makes you a member of the project with the role of the invitation. Your email address must be verified and match the invitation (otherwise 403). Returns 409 if the invitation is not pending or the project is archived.
+         * Makes you a member of the project with the role and the metadata of the invitation. Your email address must be verified and match the invitation (otherwise 403). Returns 409 if the invitation is not pending or the project is archived.
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -12402,8 +12402,12 @@ export interface Invitation {
     status: InvitationStatus;
     /** The user who sent the invitation. */
     invited_by: UserId;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the invitation was created. */
     created_at: Timestamp;
+    /** When the invitation was last updated. */
+    updated_at: Timestamp;
     /** When the invitation expires: 14 days after its creation. */
     expires_at: Timestamp;
 }
@@ -12494,8 +12498,12 @@ export interface ApiKey {
      * @example null
      */
     last_used_at: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the key was created. */
     created_at: Timestamp;
+    /** When the key was last changed. Its use is no change. */
+    updated_at: Timestamp;
     /**
      * Format: date-time
      * When the key was revoked. Null if it was not revoked.
@@ -12536,6 +12544,8 @@ export interface ApiKeyCreate {
      * When the key expires. It must be in the future. Null, or omitted, for a key that does not expire.
      */
     expires_at?: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
 }
 /** An API key with its secret, which is shown only once. */
 export interface ApiKeyWithSecret {
@@ -12575,8 +12585,12 @@ export interface ApiKeyWithSecret {
      * @example null
      */
     last_used_at: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the key was created. */
     created_at: Timestamp;
+    /** When the key was last changed. Its use is no change. */
+    updated_at: Timestamp;
     /**
      * Format: date-time
      * When the key was revoked. Null if it was not revoked.
@@ -12927,8 +12941,12 @@ export interface Member {
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     added_by: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the user became a member. */
     created_at: Timestamp;
+    /** When the member was last updated. */
+    updated_at: Timestamp;
 }
 /** A page of members. */
 export interface MemberList {
@@ -12951,6 +12969,8 @@ export type MemberAdd = {
     email?: Email;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
     role: MemberRole;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
 } & (unknown | unknown);
 /**
  * The fields of the member to change.
@@ -12961,6 +12981,8 @@ export type MemberAdd = {
 export interface MemberUpdate {
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
     role?: MemberRole;
+    /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
+    metadata?: MetadataUpdate;
 }
 /**
  * Who can download the file: `private` for users with access to it, `public` for anyone who knows its id.
@@ -13135,6 +13157,8 @@ export interface Upload {
     expires_at: string;
     /** When the upload was created. */
     created_at: Timestamp;
+    /** When the upload last received bytes or created its file. */
+    updated_at: Timestamp;
 }
 /**
  * The fields to change. Omitted fields stay as they are.
@@ -13199,8 +13223,12 @@ export interface FileLink {
     created_by: UserId;
     /** When the link stops working. */
     expires_at: Timestamp;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the link was created. */
     created_at: Timestamp;
+    /** When the link was last changed. A download is no change. */
+    updated_at: Timestamp;
 }
 /** A page of links. */
 export interface FileLinkList {
@@ -13227,6 +13255,8 @@ export interface FileLinkCreate {
      * Maximum number of downloads. By default, and with `null`, there is no limit.
      */
     max_downloads?: number | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
 }
 /** A new link with its secret `url`. */
 export interface FileLinkWithUrl {
@@ -13260,8 +13290,12 @@ export interface FileLinkWithUrl {
     created_by: UserId;
     /** When the link stops working. */
     expires_at: Timestamp;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the link was created. */
     created_at: Timestamp;
+    /** When the link was last changed. A download is no change. */
+    updated_at: Timestamp;
     /**
      * Format: uri
      * The URL to share. Returned only in this response.
@@ -13629,6 +13663,8 @@ export interface Message {
     metadata: Metadata;
     /** When the message was created. */
     created_at: Timestamp;
+    /** When the message was last updated. */
+    updated_at: Timestamp;
 }
 /** A piece of an answer. */
 export interface MessageDelta {
@@ -14267,8 +14303,12 @@ export interface Price {
     recurring: Recurring | null;
     /** Whether the price can be ordered. */
     active: boolean;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the price was created. */
     created_at: Timestamp;
+    /** When the price was last updated. */
+    updated_at: Timestamp;
 }
 /** A page of prices. */
 export interface PriceList {
@@ -14301,6 +14341,8 @@ export interface PriceCreate {
     currency: Currency;
     /** The billing period. Omit for a one-time price. */
     recurring?: Recurring;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
 }
 /**
  * The field to change.
@@ -14311,6 +14353,8 @@ export interface PriceCreate {
 export interface PriceUpdate {
     /** Whether the price can be ordered. `false` archives the price. */
     active?: boolean;
+    /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
+    metadata?: MetadataUpdate;
 }
 /**
  * `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid.
@@ -14588,6 +14632,8 @@ export interface Checkout {
     metadata: Metadata;
     /** When the session was created. */
     created_at: Timestamp;
+    /** When the session was last updated. */
+    updated_at: Timestamp;
 }
 /**
  * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
@@ -14636,6 +14682,8 @@ export interface Subscription {
     metadata: Metadata;
     /** When the subscription was created. */
     created_at: Timestamp;
+    /** When the subscription was last updated. */
+    updated_at: Timestamp;
 }
 /** A page of subscriptions. */
 export interface SubscriptionList {
@@ -14813,8 +14861,12 @@ export interface WebhookEndpoint {
      * @example null
      */
     project_ids: ProjectId[] | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the endpoint was created. */
     created_at: Timestamp;
+    /** When the endpoint was last updated. */
+    updated_at: Timestamp;
 }
 /** A page of webhook endpoints. */
 export interface WebhookEndpointList {
@@ -14845,6 +14897,8 @@ export interface WebhookEndpointCreate {
      * @default true
      */
     enabled?: boolean;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
 }
 /** A webhook endpoint with its signing secret. */
 export interface WebhookEndpointWithSecret {
@@ -14875,8 +14929,12 @@ export interface WebhookEndpointWithSecret {
      * @example null
      */
     project_ids: ProjectId[] | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
     /** When the endpoint was created. */
     created_at: Timestamp;
+    /** When the endpoint was last updated. */
+    updated_at: Timestamp;
     /**
      * The secret that signs the requests. Returned only in this response.
      * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
@@ -14901,6 +14959,8 @@ export interface WebhookEndpointUpdate {
     event_types?: EventSelectors;
     /** Whether to send events to the endpoint. `true` also clears `disabled_reason`. */
     enabled?: boolean;
+    /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
+    metadata?: MetadataUpdate;
 }
 /**
  * Options for the rotation.
@@ -14995,6 +15055,8 @@ export interface WebhookDelivery {
     } | null;
     /** When the delivery was created. */
     created_at: Timestamp;
+    /** When the delivery was last attempted or queued again. */
+    updated_at: Timestamp;
 }
 /** Which deliveries to resend. */
 export interface WebhookRecover {
@@ -15260,8 +15322,12 @@ export interface ApiKeyBefore {
      * @example null
      */
     last_used_at?: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
     /** When the key was created. */
     created_at?: Timestamp;
+    /** When the key was last changed. Its use is no change. */
+    updated_at?: Timestamp;
     /**
      * Format: date-time
      * When the key was revoked. Null if it was not revoked.
@@ -15932,8 +15998,12 @@ export interface MemberBefore {
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     added_by?: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
     /** When the user became a member. */
     created_at?: Timestamp;
+    /** When the member was last updated. */
+    updated_at?: Timestamp;
 }
 /** A user joined a project, because a member added them or because they accepted an invitation. */
 export interface MemberAddedEvent {
@@ -16075,8 +16145,12 @@ export interface InvitationBefore {
     status?: InvitationStatus;
     /** The user who sent the invitation. */
     invited_by?: UserId;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
     /** When the invitation was created. */
     created_at?: Timestamp;
+    /** When the invitation was last updated. */
+    updated_at?: Timestamp;
     /** When the invitation expires: 14 days after its creation. */
     expires_at?: Timestamp;
 }
@@ -16496,6 +16570,8 @@ export interface UploadBefore {
     expires_at?: string;
     /** When the upload was created. */
     created_at?: Timestamp;
+    /** When the upload last received bytes or created its file. */
+    updated_at?: Timestamp;
 }
 /** A resumable upload was created. A `file.created` event follows when it completes. */
 export interface UploadCreatedEvent {
@@ -16609,8 +16685,12 @@ export interface FileLinkBefore {
     created_by?: UserId;
     /** When the link stops working. */
     expires_at?: Timestamp;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
     /** When the link was created. */
     created_at?: Timestamp;
+    /** When the link was last changed. A download is no change. */
+    updated_at?: Timestamp;
 }
 /** A download link was created. */
 export interface FileLinkCreatedEvent {
@@ -16906,6 +16986,8 @@ export interface MessageBefore {
     metadata?: Metadata;
     /** When the message was created. */
     created_at?: Timestamp;
+    /** When the message was last updated. */
+    updated_at?: Timestamp;
 }
 /** A user edited a message. */
 export interface MessageUpdatedEvent {
@@ -17635,8 +17717,12 @@ export interface PriceBefore {
     recurring?: Recurring | null;
     /** Whether the price can be ordered. */
     active?: boolean;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
     /** When the price was created. */
     created_at?: Timestamp;
+    /** When the price was last updated. */
+    updated_at?: Timestamp;
 }
 /** A price was created. */
 export interface PriceCreatedEvent {
@@ -18083,6 +18169,8 @@ export interface CheckoutBefore {
     metadata?: Metadata;
     /** When the session was created. */
     created_at?: Timestamp;
+    /** When the session was last updated. */
+    updated_at?: Timestamp;
 }
 /** A checkout session was created. */
 export interface CheckoutCreatedEvent {
@@ -18245,6 +18333,8 @@ export interface SubscriptionBefore {
     metadata?: Metadata;
     /** When the subscription was created. */
     created_at?: Timestamp;
+    /** When the subscription was last updated. */
+    updated_at?: Timestamp;
 }
 /** A subscription was created. Its status is `incomplete` until its first order is paid. */
 export interface SubscriptionCreatedEvent {
@@ -18395,8 +18485,12 @@ export interface WebhookEndpointBefore {
      * @example null
      */
     project_ids?: ProjectId[] | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
     /** When the endpoint was created. */
     created_at?: Timestamp;
+    /** When the endpoint was last updated. */
+    updated_at?: Timestamp;
 }
 /** One of your webhook endpoints was created. */
 export interface WebhookEndpointCreatedEvent {
@@ -18716,6 +18810,8 @@ export interface WebhookDeliveryInEvents {
     next_attempt_at: string | null;
     /** When the delivery was created. */
     created_at: Timestamp;
+    /** When the delivery was last attempted or queued again. */
+    updated_at: Timestamp;
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
 export interface WebhookDeliveryInEventsBefore {
@@ -18737,6 +18833,8 @@ export interface WebhookDeliveryInEventsBefore {
     next_attempt_at?: string | null;
     /** When the delivery was created. */
     created_at?: Timestamp;
+    /** When the delivery was last attempted or queued again. */
+    updated_at?: Timestamp;
 }
 /** A webhook delivery was queued to be sent again. */
 export interface WebhookDeliveryRedeliveredEvent {

@@ -206,7 +206,7 @@ export type AiUsage = Prisma.AiUsageModel
 export type Product = Prisma.ProductModel
 /**
  * Model Price
- * A price of a product. Only `active` can change; the trigger `prices_fixed` enforces it.
+ * A price of a product. Only `active` and `metadata` can change; the trigger `prices_fixed` enforces it.
  */
 export type Price = Prisma.PriceModel
 /**

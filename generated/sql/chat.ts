@@ -141,7 +141,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.project_id, m.user_id, m.owner_id
+m.error, m.metadata, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
   FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
@@ -162,6 +162,7 @@ export interface FindMessageRow {
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   project_id: string | null
   user_id: string
   owner_id: string
@@ -346,7 +347,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, s.project_id
+m.error, m.metadata, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = $3`,
     names: ['user_id', 'project_ids', 'session_id'],
@@ -374,6 +375,7 @@ export interface ListMessagesRow {
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   project_id: string | null
 }
 
@@ -637,7 +639,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.user_id, m.project_id, m.owner_id,
+m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -662,6 +664,7 @@ export interface ReadMessageAndLockProjectRow {
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   user_id: string
   project_id: string | null
   owner_id: string
@@ -688,7 +691,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.user_id, m.project_id, m.owner_id,
+m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -713,6 +716,7 @@ export interface ReadMessageRow {
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   user_id: string
   project_id: string | null
   owner_id: string

@@ -143,7 +143,7 @@ export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.id = $1`,
   ['id'],
@@ -163,6 +163,7 @@ export interface FindCheckoutRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -383,7 +384,7 @@ export const findPrice = optional<{ id: string }, FindPriceRow>(
   `SELECT p.id, p.product_id, p.unit_amount, p.currency,
 CASE WHEN p.interval IS NOT NULL
   THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.created_at
+p.active, p.metadata, p.created_at, p.updated_at
 FROM prices p
 WHERE p.id = $1`,
   ['id'],
@@ -395,7 +396,9 @@ export interface FindPriceRow {
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
   active: boolean
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -483,7 +486,7 @@ export const findSubscription = optional<{ id: string }, FindSubscriptionRow>(
   'payments/find-subscription',
   `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
 WHERE s.id = $1`,
   ['id'],
@@ -501,6 +504,7 @@ export interface FindSubscriptionRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -553,7 +557,7 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
 SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
   ['id', 'project_id', 'owner_id', 'mode', 'order_id', 'owns_order', 'subscription_id', 'amount_total', 'currency', 'url', 'success_url', 'cancel_url', 'gateway', 'metadata', 'expires_at', 'created_at'],
 )
 export interface InsertCheckoutRow {
@@ -571,6 +575,7 @@ export interface InsertCheckoutRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -660,17 +665,18 @@ export interface InsertPaymentRow {
  * Inserts a price: recurring with an interval, else one-time.
  * @see prisma/sql/payments/insert-price.sql
  */
-export const insertPrice = one<{ id: string; product_id: string; unit_amount: number; currency: string; interval: 'day' | 'week' | 'month' | 'year' | null; interval_count: number | null; created_at: Date | string }, InsertPriceRow>(
+export const insertPrice = one<{ id: string; product_id: string; unit_amount: number; currency: string; interval: 'day' | 'week' | 'month' | 'year' | null; interval_count: number | null; metadata: object | string; created_at: Date | string }, InsertPriceRow>(
   'payments/insert-price',
   `WITH p AS (
-  INSERT INTO prices (id, product_id, unit_amount, currency, interval, interval_count, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *
+  INSERT INTO prices (id, product_id, unit_amount, currency, interval, interval_count, metadata, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  RETURNING *
 )
 SELECT p.id, p.product_id, p.unit_amount, p.currency,
 CASE WHEN p.interval IS NOT NULL
   THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.created_at FROM p`,
-  ['id', 'product_id', 'unit_amount', 'currency', 'interval', 'interval_count', 'created_at'],
+p.active, p.metadata, p.created_at, p.updated_at FROM p`,
+  ['id', 'product_id', 'unit_amount', 'currency', 'interval', 'interval_count', 'metadata', 'created_at'],
 )
 export interface InsertPriceRow {
   id: string
@@ -679,7 +685,9 @@ export interface InsertPriceRow {
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
   active: boolean
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -799,7 +807,7 @@ export const listPrices = page<{}, { product_id: string; currency: string; activ
     select: `SELECT p.id, p.product_id, p.unit_amount, p.currency,
 CASE WHEN p.interval IS NOT NULL
   THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.created_at
+p.active, p.metadata, p.created_at, p.updated_at
 FROM prices p
 WHERE true`,
     names: ['product_id', 'currency', 'active'],
@@ -824,7 +832,9 @@ export interface ListPricesRow {
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
   active: boolean
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -906,7 +916,7 @@ export const listSubscriptions = page<{ space_id: string }, { status: 'incomplet
   {
     select: `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.project_id
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE s.space_id = $1`,
     names: ['space_id', 'status'],
@@ -935,6 +945,7 @@ export interface ListSubscriptionsRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   project_id: string | null
 }
 
@@ -947,7 +958,7 @@ export const lockCheckout = optional<{ id: string }, LockCheckoutRow>(
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.id = $1
 FOR NO KEY UPDATE`,
@@ -968,6 +979,7 @@ export interface LockCheckoutRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -985,7 +997,7 @@ export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutR
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.order_id = $1 AND c.status = 'open'
 FOR NO KEY UPDATE`,
@@ -1006,6 +1018,7 @@ export interface LockOpenCheckoutRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -1059,7 +1072,7 @@ export const lockPrice = optional<{ id: string }, LockPriceRow>(
   `SELECT p.id, p.product_id, p.unit_amount, p.currency,
 CASE WHEN p.interval IS NOT NULL
   THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.created_at
+p.active, p.metadata, p.created_at, p.updated_at
 FROM prices p
 WHERE p.id = $1
 FOR NO KEY UPDATE`,
@@ -1072,7 +1085,9 @@ export interface LockPriceRow {
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
   active: boolean
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -1106,7 +1121,7 @@ export const lockSubscriptionOfOrder = optional<{ order_id: string }, LockSubscr
   'payments/lock-subscription-of-order',
   `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
 WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1)
 FOR NO KEY UPDATE OF s`,
@@ -1125,6 +1140,7 @@ export interface LockSubscriptionOfOrderRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -1143,7 +1159,7 @@ export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
   'payments/lock-subscription',
   `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
 WHERE s.id = $1
 FOR NO KEY UPDATE`,
@@ -1162,6 +1178,7 @@ export interface LockSubscriptionRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -1209,7 +1226,7 @@ export const readAndLockSubscription = optional<{ user_id: string; id: string },
   'payments/read-and-lock-subscription',
   `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1232,6 +1249,7 @@ export interface ReadAndLockSubscriptionRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -1253,7 +1271,7 @@ export const readCheckoutAndLockProject = optional<{ user_id: string; id: string
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1277,6 +1295,7 @@ export interface ReadCheckoutAndLockProjectRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -1296,7 +1315,7 @@ export const readCheckout = optional<{ user_id: string; id: string }, ReadChecko
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1320,6 +1339,7 @@ export interface ReadCheckoutRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -1584,7 +1604,7 @@ export const readSubscription = optional<{ user_id: string; id: string }, ReadSu
   'payments/read-subscription',
   `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1606,6 +1626,7 @@ export interface ReadSubscriptionRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -1661,7 +1682,7 @@ export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id:
   canceled_at = $1
 WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['canceled_at', 'id'],
 )
 export interface SetCancelAtPeriodEndRow {
@@ -1677,6 +1698,7 @@ export interface SetCancelAtPeriodEndRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -1697,7 +1719,7 @@ export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
 WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
   ['id'],
 )
 export interface SetCheckoutCompleteRow {
@@ -1715,6 +1737,7 @@ export interface SetCheckoutCompleteRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -1733,7 +1756,7 @@ export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
 WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
   ['id'],
 )
 export interface SetCheckoutExpiredRow {
@@ -1751,6 +1774,7 @@ export interface SetCheckoutExpiredRow {
   expires_at: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   owns_order: boolean
   gateway: string
   gateway_reference: string | null
@@ -1767,7 +1791,7 @@ export const setDueAtPeriodEnd = one<{ id: string }, SetDueAtPeriodEndRow>(
   'payments/set-due-at-period-end',
   `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['id'],
 )
 export interface SetDueAtPeriodEndRow {
@@ -1783,6 +1807,7 @@ export interface SetDueAtPeriodEndRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -1816,7 +1841,7 @@ export const setLatestOrder = one<{ order_id: string; id: string }, SetLatestOrd
   'payments/set-latest-order',
   `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['order_id', 'id'],
 )
 export interface SetLatestOrderRow {
@@ -1832,6 +1857,7 @@ export interface SetLatestOrderRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -1923,7 +1949,7 @@ export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
   due_at = period_start + make_interval(days => $1)
 WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['days', 'id'],
 )
 export interface SetPastDueRow {
@@ -1939,6 +1965,7 @@ export interface SetPastDueRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -2015,7 +2042,7 @@ export const setSubscriptionActive = optional<{ card: object | string | null; re
   due_at = CASE WHEN $2 THEN period_end END
 WHERE id = $3 AND status = 'past_due' RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['card', 'renews', 'id'],
 )
 export interface SetSubscriptionActiveRow {
@@ -2031,6 +2058,7 @@ export interface SetSubscriptionActiveRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -2051,7 +2079,7 @@ export const setSubscriptionCanceled = optional<{ at: Date | string; id: string 
   due_at = NULL
 WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['at', 'id'],
 )
 export interface SetSubscriptionCanceledRow {
@@ -2067,6 +2095,7 @@ export interface SetSubscriptionCanceledRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -2131,7 +2160,7 @@ FROM prices p
 WHERE s.id = $2 AND p.id = s.price_id
 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['order_id', 'id'],
 )
 export interface StartNextPeriodRow {
@@ -2147,6 +2176,7 @@ export interface StartNextPeriodRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number
@@ -2172,7 +2202,7 @@ FROM prices p
 WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['start', 'end', 'card', 'renews', 'id'],
 )
 export interface StartSubscriptionRow {
@@ -2188,6 +2218,7 @@ export interface StartSubscriptionRow {
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
+  updated_at: string
   gateway: string
   gateway_reference: string | null
   period: number

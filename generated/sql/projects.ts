@@ -48,7 +48,7 @@ export const deleteStorageUsage = none<{ project_id: string }>(
  */
 export const findMember = optional<{ id: string; project_id: string }, FindMemberRow>(
   'projects/find-member',
-  `SELECT m.id, m.project_id, m.role, m.added_by, m.created_at,
+  `SELECT m.id, m.project_id, m.role, m.added_by, m.metadata, m.created_at, m.updated_at,
 jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
 FROM members m JOIN users u ON u.id = m.user_id
 WHERE m.id = $1 AND m.project_id = $2`,
@@ -59,7 +59,9 @@ export interface FindMemberRow {
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   added_by: string | null
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
   user: Schemas['Member']['user']
 }
 
@@ -137,8 +139,8 @@ export const insertProject = one<{ id: string; name: string; description: string
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
   RETURNING *
 ), m AS (
-  INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
-  SELECT $9, p.id, p.owner_id, 'owner', $8, $8 FROM p
+  INSERT INTO members (id, project_id, user_id, role, created_at)
+  SELECT $9, p.id, p.owner_id, 'owner', $8 FROM p
 )
 SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, 'owner' AS your_role FROM p`,
@@ -221,7 +223,7 @@ export interface ListInvitationsRow {
 export const listMembers = page<{ project_id: string }, { role: 'owner' | 'admin' | 'editor' | 'viewer' }, 'created_at' | 'name', ListMembersRow>(
   'projects/list-members',
   {
-    select: `SELECT m.id, m.project_id, m.role, m.added_by, m.created_at,
+    select: `SELECT m.id, m.project_id, m.role, m.added_by, m.metadata, m.created_at, m.updated_at,
 jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
 FROM members m LEFT JOIN users u ON u.id = m.user_id
 WHERE m.project_id = $1`,
@@ -243,7 +245,9 @@ export interface ListMembersRow {
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   added_by: string | null
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
   user: Schemas['Member']['user']
 }
 

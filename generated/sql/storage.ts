@@ -203,7 +203,7 @@ export const findLink = optional<{ file_id: string; id: string }, FindLinkRow>(
   `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
-l.expires_at, l.created_at
+l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = $1 AND l.id = $2`,
   ['file_id', 'id'],
@@ -217,7 +217,9 @@ export interface FindLinkRow {
   download_count: number
   created_by: string
   expires_at: string
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -268,8 +270,8 @@ export const findUpload = optional<{ id: string }, FindUploadRow>(
   'storage/find-upload',
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
-u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.user_id,
-u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
+u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
   ['id'],
 )
@@ -285,6 +287,7 @@ export interface FindUploadRow {
   holder: string | null
   expires_at: string
   created_at: string
+  updated_at: string
   user_id: string
   path: string
   declared_content_type: string | null
@@ -357,18 +360,19 @@ export interface InsertFileRow {
  * Inserts a link to a file. `digest` is the SHA-256 of its token.
  * @see prisma/sql/storage/insert-link.sql
  */
-export const insertLink = one<{ id: string; file_id: string; digest: Buffer; max_downloads: number | null; created_by: string; expires_at: Date | string; created_at: Date | string }, InsertLinkRow>(
+export const insertLink = one<{ id: string; file_id: string; digest: Buffer; max_downloads: number | null; created_by: string; metadata: object | string; expires_at: Date | string; created_at: Date | string }, InsertLinkRow>(
   'storage/insert-link',
   `WITH l AS (
-  INSERT INTO file_links (id, file_id, digest, max_downloads, created_by, expires_at, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  INSERT INTO file_links (id, file_id, digest, max_downloads, created_by, metadata, expires_at,
+    created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   RETURNING *
 )
 SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
-l.expires_at, l.created_at FROM l JOIN files f ON f.id = l.file_id`,
-  ['id', 'file_id', 'digest', 'max_downloads', 'created_by', 'expires_at', 'created_at'],
+l.expires_at, l.metadata, l.created_at, l.updated_at FROM l JOIN files f ON f.id = l.file_id`,
+  ['id', 'file_id', 'digest', 'max_downloads', 'created_by', 'metadata', 'expires_at', 'created_at'],
 )
 export interface InsertLinkRow {
   id: string
@@ -379,7 +383,9 @@ export interface InsertLinkRow {
   download_count: number
   created_by: string
   expires_at: string
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -398,8 +404,8 @@ export const insertUpload = one<{ id: string; project_id: string | null; user_id
 )
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
-u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.user_id,
-u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
+u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata FROM u`,
   ['id', 'project_id', 'user_id', 'name', 'path', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'raw_metadata', 'length', 'created_at', 'expires_at'],
 )
@@ -415,6 +421,7 @@ export interface InsertUploadRow {
   holder: string | null
   expires_at: string
   created_at: string
+  updated_at: string
   user_id: string
   path: string
   declared_content_type: string | null
@@ -519,7 +526,7 @@ export const listLinks = page<{ file_id: string }, {}, 'created_at' | 'expires_a
     select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
-l.expires_at, l.created_at
+l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = $1`,
     names: ['file_id'],
@@ -544,7 +551,9 @@ export interface ListLinksRow {
   download_count: number
   created_by: string
   expires_at: string
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -620,8 +629,8 @@ export const lockExpiredUploads = many<{ limit: number }, LockExpiredUploadsRow>
   'storage/lock-expired-uploads',
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
-u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.user_id,
-u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
+u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata FROM uploads u
 WHERE u.expires_at <= now() AND coalesce(u.held_until < now(), true)
 ORDER BY u.expires_at LIMIT $1
@@ -640,6 +649,7 @@ export interface LockExpiredUploadsRow {
   holder: string | null
   expires_at: string
   created_at: string
+  updated_at: string
   user_id: string
   path: string
   declared_content_type: string | null
@@ -701,8 +711,8 @@ export const lockUpload = optional<{ id: string }, LockUploadRow>(
   'storage/lock-upload',
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
-u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.user_id,
-u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
+u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
 FOR UPDATE`,
   ['id'],
@@ -719,6 +729,7 @@ export interface LockUploadRow {
   holder: string | null
   expires_at: string
   created_at: string
+  updated_at: string
   user_id: string
   path: string
   declared_content_type: string | null

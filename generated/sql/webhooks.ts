@@ -71,7 +71,7 @@ export interface DisableEndpointsRow {
 export const findDelivery = optional<{ tenant_event_types: readonly string[]; id: string }, FindDeliveryRow>(
   'webhooks/find-delivery',
   `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
-d.next_attempt_at, d.request, d.created_at,
+d.next_attempt_at, d.request, d.created_at, d.updated_at,
 CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
   ELSE coalesce(m.role <= e.role, false) END AS readable,
 json_build_object('id', e.id, 'type', e.type,
@@ -93,6 +93,7 @@ export interface FindDeliveryRow {
   next_attempt_at: string | null
   request: { url: string; headers: Record<string, string> } | null
   created_at: string
+  updated_at: string
   readable: boolean
   event: Schemas['PlatformEvent']
   user_id: string
@@ -110,7 +111,7 @@ export const listDeliveries = page<{ tenant_event_types: readonly string[]; endp
   'webhooks/list-deliveries',
   {
     select: `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
-d.next_attempt_at, d.request, d.created_at,
+d.next_attempt_at, d.request, d.created_at, d.updated_at,
 CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
   ELSE coalesce(m.role <= e.role, false) END AS readable,
 json_build_object('id', e.id, 'type', e.type,
@@ -143,6 +144,7 @@ export interface ListDeliveriesRow {
   next_attempt_at: string | null
   request: { url: string; headers: Record<string, string> } | null
   created_at: string
+  updated_at: string
   readable: boolean
   event: Schemas['PlatformEvent']
 }
@@ -155,7 +157,7 @@ export const listEndpoints = page<{ user_id: string }, {}, 'created_at', ListEnd
   'webhooks/list-endpoints',
   {
     select: `SELECT id, url, description, event_types AS "event_types", enabled, disabled_reason,
-  CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, created_at
+  CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
 FROM webhook_endpoints
 WHERE user_id = $1 AND deleted_at IS NULL`,
     names: ['user_id'],
@@ -177,7 +179,9 @@ export interface ListEndpointsRow {
   enabled: boolean
   disabled_reason: Schemas['WebhookEndpoint']['disabled_reason'] | null
   project_ids: string[] | null
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
 }
 
 /**
@@ -187,7 +191,7 @@ export interface ListEndpointsRow {
 export const lockDelivery = optional<{ tenant_event_types: readonly string[]; id: string }, LockDeliveryRow>(
   'webhooks/lock-delivery',
   `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
-d.next_attempt_at, d.request, d.created_at,
+d.next_attempt_at, d.request, d.created_at, d.updated_at,
 CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
   ELSE coalesce(m.role <= e.role, false) END AS readable,
 json_build_object('id', e.id, 'type', e.type,
@@ -210,6 +214,7 @@ export interface LockDeliveryRow {
   next_attempt_at: string | null
   request: { url: string; headers: Record<string, string> } | null
   created_at: string
+  updated_at: string
   readable: boolean
   event: Schemas['PlatformEvent']
   user_id: string

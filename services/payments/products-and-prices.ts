@@ -1,4 +1,5 @@
-// Products and prices: inserting, reading and listing them. A price is immutable except for `active`.
+// Products and prices: inserting, reading and listing them. A price is immutable except for `active` and
+// `metadata`.
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
@@ -57,7 +58,7 @@ const maxIntervalCount = { day: 1095, week: 156, month: 36, year: 3 }
 
 export async function insertPrice(
   tx: Db,
-  { product_id: productId, unit_amount: amount, currency, recurring }: Schemas['PriceCreate'],
+  { product_id: productId, unit_amount: amount, currency, recurring, metadata = {} }: Schemas['PriceCreate'],
 ): Promise<Price> {
   if (recurring !== undefined && recurring.interval_count > maxIntervalCount[recurring.interval]) {
     throw invalidField(
@@ -75,6 +76,7 @@ export async function insertPrice(
     currency,
     interval: recurring?.interval ?? null,
     interval_count: recurring?.interval_count ?? null,
+    metadata,
     created_at: timeOf(id),
   })
 }

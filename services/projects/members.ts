@@ -12,6 +12,7 @@ import type { Project, Role } from './projects.ts'
 
 export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']
+type Metadata = Record<string, string>
 
 export interface MemberListQuery extends PageQuery {
   sort: 'created_at' | 'name'
@@ -52,13 +53,12 @@ export function requireCanRemove(project: Project, principal: Principal, member:
 export async function insertMember(
   tx: Db,
   project: { id: string },
-  { userId, role, addedById }: { userId: string; role: Role; addedById: string },
+  fields: { userId: string; role: Role; addedById: string; metadata?: Metadata },
 ): Promise<Member> {
   const id = newId('mem')
-  const at = timeOf(id)
   try {
     await tx.prisma.member.create({
-      data: { id, projectId: project.id, userId, role, addedById, createdAt: at, updatedAt: at },
+      data: { id, projectId: project.id, ...fields, createdAt: timeOf(id) },
       select: { id: true },
     })
   } catch (error) {
@@ -68,17 +68,19 @@ export async function insertMember(
   return await findMember(tx, project.id, id)
 }
 
-/**
- * Gives a member of a locked project another role. Throws 409 `last_owner` when that would leave no owner.
- */
-export async function changeRole(tx: Db, member: Member, role: Role): Promise<Member> {
-  if (member.role === 'owner') await replaceOwner(tx, member)
+/** Updates a member of a locked project. Throws 409 `last_owner` when no owner would be left. */
+export async function updateMember(
+  tx: Db,
+  member: Member,
+  { role = member.role, metadata }: { role?: Role; metadata?: Metadata },
+): Promise<Member> {
+  if (member.role === 'owner' && role !== 'owner') await replaceOwner(tx, member)
   await tx.prisma.member.update({
     where: { id: member.id },
-    data: { role, updatedAt: new Date() },
+    data: { role, metadata },
     select: { id: true },
   })
-  return { ...member, role }
+  return await findMember(tx, member.project_id, member.id)
 }
 
 /** Removes a member from a locked project. Throws 409 `last_owner` when that would leave no owner. */
@@ -107,7 +109,9 @@ export function toInvitation(row: InvitationRow): Invitation {
     role: row.role,
     status: row.status === 'pending' && row.expiresAt <= new Date() ? 'expired' : row.status,
     invited_by: row.invitedById,
+    metadata: row.metadata as Metadata,
     created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
     expires_at: row.expiresAt.toISOString(),
   }
 }
@@ -169,7 +173,8 @@ export async function insertInvitation(
     email,
     role,
     invitedById,
-  }: Pick<InvitationRow, 'projectId' | 'email' | 'role' | 'invitedById'>,
+    metadata = {},
+  }: Pick<InvitationRow, 'projectId' | 'email' | 'role' | 'invitedById'> & { metadata?: Metadata },
 ): Promise<Invitation> {
   const existing = await tx.prisma.invitation.findFirst({ where: { projectId, email, status: 'pending' } })
   if (existing !== null && existing.expiresAt > new Date())
@@ -181,7 +186,7 @@ export async function insertInvitation(
   const expiresAt = new Date(createdAt.getTime() + invitationDays * 86_400_000)
   return toInvitation(
     await tx.prisma.invitation.create({
-      data: { id, projectId, email, role, invitedById, createdAt, expiresAt },
+      data: { id, projectId, email, role, invitedById, metadata, createdAt, expiresAt },
     }),
   )
 }
@@ -200,7 +205,8 @@ export async function requireInvitee(tx: Db, principal: Principal, { email }: In
 }
 
 /**
- * Accepts a pending invitation to a locked project: the user becomes a member. Throws 409 for another status.
+ * Accepts a pending invitation to a locked project: the user becomes a member, with the role and the metadata
+ * of the invitation. Throws 409 for another status.
  */
 export async function acceptInvitation(
   tx: Db,
@@ -211,5 +217,10 @@ export async function acceptInvitation(
   const { status } = toInvitation(row)
   if (status !== 'pending') throw invalidState('invitation', status)
   await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'accepted' } })
-  return await insertMember(tx, project, { userId, role: row.role, addedById: row.invitedById })
+  return await insertMember(tx, project, {
+    userId,
+    role: row.role,
+    metadata: row.metadata as Metadata,
+    addedById: row.invitedById,
+  })
 }

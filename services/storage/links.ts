@@ -14,6 +14,7 @@ export interface NewLink {
   token: string
   maxDownloads: number | null
   createdBy: string
+  metadata?: Record<string, string>
   createdAt: Date
   expiresAt: Date
 }
@@ -21,7 +22,7 @@ export interface NewLink {
 export async function insertLink(
   db: Db,
   file: { id: string },
-  { id, token, maxDownloads, createdBy, expiresAt, createdAt }: NewLink,
+  { id, token, maxDownloads, createdBy, metadata = {}, expiresAt, createdAt }: NewLink,
 ): Promise<FileLink> {
   return await sql.insertLink(db, {
     id,
@@ -29,6 +30,7 @@ export async function insertLink(
     digest: digestOf(token),
     max_downloads: maxDownloads,
     created_by: createdBy,
+    metadata,
     expires_at: expiresAt,
     created_at: createdAt,
   })

@@ -45,7 +45,9 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     project_ids: row.allProjects ? null : row.projectIds,
     expires_at: row.expiresAt?.toISOString() ?? null,
     last_used_at: row.lastUsedAt?.toISOString() ?? null,
+    metadata: row.metadata as Record<string, string>,
     created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
     revoked_at: row.revokedAt?.toISOString() ?? null,
     replaced_by: row.replacedBy,
   }
@@ -72,6 +74,7 @@ export interface NewApiKey {
   projectIds: string[] | null
   /** null for a key that does not expire. */
   expiresAt: Date | null
+  metadata?: Record<string, string>
 }
 
 /**
@@ -81,7 +84,7 @@ export interface NewApiKey {
 export async function insertApiKey(
   tx: Db,
   mode: KeyMode,
-  { userId, name, scopes, projectIds, expiresAt }: NewApiKey,
+  { userId, name, scopes, projectIds, expiresAt, metadata }: NewApiKey,
   secret = newSecret(mode),
 ): Promise<ApiKeyWithSecret> {
   const id = newId('key')
@@ -94,6 +97,7 @@ export async function insertApiKey(
       projectIds: projectIds ?? [],
       allProjects: projectIds === null,
       expiresAt,
+      metadata,
       start: keyPrefix(secret),
       digest: Buffer.from(digestOf(secret), 'hex'),
       createdAt: timeOf(id),
@@ -130,7 +134,7 @@ export interface Rotation {
 }
 
 /**
- * Replaces a key by a new key with the same name, scopes and projects.
+ * Replaces a key by a new key with the same name, scopes, projects and metadata.
  * @returns the new key, the old key as it was before, and the old key's digest in hex.
  */
 export async function replaceApiKey(
@@ -155,6 +159,7 @@ export async function replaceApiKey(
     scopes,
     projectIds,
     expiresAt: expiresAt === undefined ? old.expiresAt : expiresAt,
+    metadata: old.metadata as Record<string, string>,
   })
   const validUntil = new Date(
     Math.min(Date.now() + overlapSeconds * 1000, old.expiresAt?.getTime() ?? Infinity),

@@ -29,7 +29,9 @@ type PublicColumns = Pick<
   | 'disabledReason'
   | 'allProjects'
   | 'projectIds'
+  | 'metadata'
   | 'createdAt'
+  | 'updatedAt'
 >
 
 export function toWebhookEndpoint(row: PublicColumns): WebhookEndpoint {
@@ -41,7 +43,9 @@ export function toWebhookEndpoint(row: PublicColumns): WebhookEndpoint {
     enabled: row.enabled,
     disabled_reason: row.disabledReason as WebhookEndpoint['disabled_reason'],
     project_ids: row.allProjects ? null : row.projectIds,
+    metadata: row.metadata as Record<string, string>,
     created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
   }
 }
 
@@ -99,14 +103,17 @@ export function newEndpoint(
     description = null,
     event_types: eventTypes,
     enabled = true,
+    metadata = {},
   }: components['schemas']['WebhookEndpointCreate'],
 ) {
   const id = newId('whe')
   const secret = newWebhookSecret()
   const { userId } = principal
   const grants = grantsOfKey(principal)
-  const columns = { id, userId, url, description, eventTypes, enabled, ...grants, createdAt: timeOf(id) }
-  return { row: { ...columns, secret }, endpoint: toWebhookEndpoint({ ...columns, disabledReason: null }) }
+  const at = timeOf(id)
+  const columns = { id, userId, url, description, eventTypes, enabled, metadata, ...grants, createdAt: at }
+  const endpoint = toWebhookEndpoint({ ...columns, disabledReason: null, updatedAt: at })
+  return { row: { ...columns, secret }, endpoint }
 }
 
 /**

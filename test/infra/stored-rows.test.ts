@@ -14,8 +14,9 @@ const FIRST = '20261205000000_canceled'
 
 const ROWS = `
   INSERT INTO users (id, name, email) VALUES ('usr_a', 'Ada', 'ada@example.com');
-  INSERT INTO ai_messages (id, user_id, role, status) VALUES
-    ('msg_a', 'usr_a', 'assistant', 'cancelled'), ('msg_b', 'usr_a', 'assistant', 'completed');
+  INSERT INTO ai_messages (id, user_id, role, status, created_at) VALUES
+    ('msg_a', 'usr_a', 'assistant', 'cancelled', '2026-01-02T03:04:05Z'),
+    ('msg_b', 'usr_a', 'assistant', 'completed', '2026-01-02T03:04:06Z');
   INSERT INTO webhook_endpoints (id, user_id, url, event_types, scopes, project_ids, secret) VALUES
     ('whe_a', 'usr_a', 'https://example.com', '{chat.failed,chat.cancelled}', '{ai:read}', '{}', 's');
   INSERT INTO events (id, type, user_id, scope, data) VALUES
@@ -43,6 +44,17 @@ t.test('the rows of the version before follow the new names', async (t) => {
     }),
   )
   t.match(failed, { type: 'chat.failed', data: { object: { status: 'failed', content: 'cancelled' } } })
+})
+
+t.test('rows were last updated when they were created', async (t) => {
+  const query = await upgradedDatabase(t)
+  t.same(await query('SELECT created_at, updated_at FROM ai_messages ORDER BY id'), [
+    { created_at: new Date('2026-01-02T03:04:05Z'), updated_at: new Date('2026-01-02T03:04:05Z') },
+    { created_at: new Date('2026-01-02T03:04:06Z'), updated_at: new Date('2026-01-02T03:04:06Z') },
+  ])
+  t.match(await query('SELECT metadata, created_at = updated_at AS same FROM webhook_endpoints'), [
+    { metadata: {}, same: true },
+  ])
 })
 
 /** A database with `ROWS` and all migrations. Returns a function that queries it. */

@@ -54,7 +54,9 @@ t.test('a link is created, returned once with its URL, listed, followed and revo
     download_count: 0,
     created_by: owner.id,
     expires_at: new Date(Date.parse(link.created_at) + 60_000).toISOString(),
+    metadata: {},
     created_at: link.created_at,
+    updated_at: link.created_at,
   })
   t.equal(created.headers.get('location'), `/v1${path}/${link.id}`)
   t.equal(created.headers.get('cache-control'), 'no-store')

@@ -157,7 +157,7 @@ export const paymentsFixtures = {
     byStatus: { 404: () => ({ body: priceFields(`prod_${unknownUlid}`) }) },
   },
   getPrice: { build: onPrice() },
-  updatePrice: { build: onPrice(() => ({ active: false })) },
+  updatePrice: { build: onPrice(() => ({ active: false, metadata: { plan: 'team' } })) },
   listOrders: {
     build: ofProject(addOrder),
     withoutProject: ownAlone(addOrder),

@@ -268,6 +268,7 @@ const endpointFields = () => ({
   description: 'Notifies the shop',
   event_types: ['project.updated', 'member.added'],
   enabled: false,
+  metadata: { shop: randomHex() },
 })
 const fileFields = () => ({
   name: `final ${randomHex()}.pdf`,
@@ -406,7 +407,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   },
   getMember: { build: onMember() },
   updateMember: {
-    build: onMember('active', { role: 'editor' }),
+    build: onMember('active', { role: 'editor', metadata: { team: 'press' } }),
     byStatus: { 409: onMember('archived', { role: 'editor' }) },
   },
   removeMember: { build: onOwnMember(), byStatus: { 409: onOwnMember('archived') } },

@@ -3427,7 +3427,9 @@ export const ApiKeyScalarFieldEnum = {
   allProjects: 'allProjects',
   expiresAt: 'expiresAt',
   lastUsedAt: 'lastUsedAt',
+  metadata: 'metadata',
   createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
   revokedAt: 'revokedAt',
   replacedBy: 'replacedBy'
 } as const
@@ -3462,6 +3464,7 @@ export const MemberScalarFieldEnum = {
   role: 'role',
   addedById: 'addedById',
   projectStatus: 'projectStatus',
+  metadata: 'metadata',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -3476,7 +3479,9 @@ export const InvitationScalarFieldEnum = {
   role: 'role',
   status: 'status',
   invitedById: 'invitedById',
+  metadata: 'metadata',
   createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
   expiresAt: 'expiresAt'
 } as const
 
@@ -3546,7 +3551,9 @@ export const WebhookEndpointScalarFieldEnum = {
   previousExpiresAt: 'previousExpiresAt',
   failingSince: 'failingSince',
   deletedAt: 'deletedAt',
-  createdAt: 'createdAt'
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
@@ -3561,7 +3568,8 @@ export const WebhookDeliveryScalarFieldEnum = {
   attempts: 'attempts',
   request: 'request',
   nextAttemptAt: 'nextAttemptAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
@@ -3617,7 +3625,9 @@ export const FileLinkScalarFieldEnum = {
   createdById: 'createdById',
   expiresAt: 'expiresAt',
   revokedAt: 'revokedAt',
-  createdAt: 'createdAt'
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type FileLinkScalarFieldEnum = (typeof FileLinkScalarFieldEnum)[keyof typeof FileLinkScalarFieldEnum]
@@ -3642,6 +3652,7 @@ export const UploadScalarFieldEnum = {
   fileId: 'fileId',
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
   tempName: 'tempName',
   holder: 'holder',
   heldUntil: 'heldUntil',
@@ -3812,7 +3823,8 @@ export const MessageScalarFieldEnum = {
   keyDigest: 'keyDigest',
   bodyHash: 'bodyHash',
   heartbeatAt: 'heartbeatAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type MessageScalarFieldEnum = (typeof MessageScalarFieldEnum)[keyof typeof MessageScalarFieldEnum]
@@ -3851,7 +3863,9 @@ export const PriceScalarFieldEnum = {
   interval: 'interval',
   intervalCount: 'intervalCount',
   active: 'active',
-  createdAt: 'createdAt'
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type PriceScalarFieldEnum = (typeof PriceScalarFieldEnum)[keyof typeof PriceScalarFieldEnum]
@@ -3912,7 +3926,8 @@ export const CheckoutScalarFieldEnum = {
   gatewayUrl: 'gatewayUrl',
   metadata: 'metadata',
   expiresAt: 'expiresAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type CheckoutScalarFieldEnum = (typeof CheckoutScalarFieldEnum)[keyof typeof CheckoutScalarFieldEnum]
@@ -3979,7 +3994,8 @@ export const SubscriptionScalarFieldEnum = {
   dueAt: 'dueAt',
   abandoned: 'abandoned',
   metadata: 'metadata',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type SubscriptionScalarFieldEnum = (typeof SubscriptionScalarFieldEnum)[keyof typeof SubscriptionScalarFieldEnum]

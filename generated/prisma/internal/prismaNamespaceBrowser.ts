@@ -155,7 +155,9 @@ export const ApiKeyScalarFieldEnum = {
   allProjects: 'allProjects',
   expiresAt: 'expiresAt',
   lastUsedAt: 'lastUsedAt',
+  metadata: 'metadata',
   createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
   revokedAt: 'revokedAt',
   replacedBy: 'replacedBy'
 } as const
@@ -190,6 +192,7 @@ export const MemberScalarFieldEnum = {
   role: 'role',
   addedById: 'addedById',
   projectStatus: 'projectStatus',
+  metadata: 'metadata',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -204,7 +207,9 @@ export const InvitationScalarFieldEnum = {
   role: 'role',
   status: 'status',
   invitedById: 'invitedById',
+  metadata: 'metadata',
   createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
   expiresAt: 'expiresAt'
 } as const
 
@@ -274,7 +279,9 @@ export const WebhookEndpointScalarFieldEnum = {
   previousExpiresAt: 'previousExpiresAt',
   failingSince: 'failingSince',
   deletedAt: 'deletedAt',
-  createdAt: 'createdAt'
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
@@ -289,7 +296,8 @@ export const WebhookDeliveryScalarFieldEnum = {
   attempts: 'attempts',
   request: 'request',
   nextAttemptAt: 'nextAttemptAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
@@ -345,7 +353,9 @@ export const FileLinkScalarFieldEnum = {
   createdById: 'createdById',
   expiresAt: 'expiresAt',
   revokedAt: 'revokedAt',
-  createdAt: 'createdAt'
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type FileLinkScalarFieldEnum = (typeof FileLinkScalarFieldEnum)[keyof typeof FileLinkScalarFieldEnum]
@@ -370,6 +380,7 @@ export const UploadScalarFieldEnum = {
   fileId: 'fileId',
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
   tempName: 'tempName',
   holder: 'holder',
   heldUntil: 'heldUntil',
@@ -540,7 +551,8 @@ export const MessageScalarFieldEnum = {
   keyDigest: 'keyDigest',
   bodyHash: 'bodyHash',
   heartbeatAt: 'heartbeatAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type MessageScalarFieldEnum = (typeof MessageScalarFieldEnum)[keyof typeof MessageScalarFieldEnum]
@@ -579,7 +591,9 @@ export const PriceScalarFieldEnum = {
   interval: 'interval',
   intervalCount: 'intervalCount',
   active: 'active',
-  createdAt: 'createdAt'
+  metadata: 'metadata',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type PriceScalarFieldEnum = (typeof PriceScalarFieldEnum)[keyof typeof PriceScalarFieldEnum]
@@ -640,7 +654,8 @@ export const CheckoutScalarFieldEnum = {
   gatewayUrl: 'gatewayUrl',
   metadata: 'metadata',
   expiresAt: 'expiresAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type CheckoutScalarFieldEnum = (typeof CheckoutScalarFieldEnum)[keyof typeof CheckoutScalarFieldEnum]
@@ -707,7 +722,8 @@ export const SubscriptionScalarFieldEnum = {
   dueAt: 'dueAt',
   abandoned: 'abandoned',
   metadata: 'metadata',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
 } as const
 
 export type SubscriptionScalarFieldEnum = (typeof SubscriptionScalarFieldEnum)[keyof typeof SubscriptionScalarFieldEnum]

@@ -34,6 +34,7 @@ export type ApiKeyMinAggregateOutputType = {
   expiresAt: Date | null
   lastUsedAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
   revokedAt: Date | null
   replacedBy: string | null
 }
@@ -48,6 +49,7 @@ export type ApiKeyMaxAggregateOutputType = {
   expiresAt: Date | null
   lastUsedAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
   revokedAt: Date | null
   replacedBy: string | null
 }
@@ -63,7 +65,9 @@ export type ApiKeyCountAggregateOutputType = {
   allProjects: number
   expiresAt: number
   lastUsedAt: number
+  metadata: number
   createdAt: number
+  updatedAt: number
   revokedAt: number
   replacedBy: number
   _all: number
@@ -80,6 +84,7 @@ export type ApiKeyMinAggregateInputType = {
   expiresAt?: true
   lastUsedAt?: true
   createdAt?: true
+  updatedAt?: true
   revokedAt?: true
   replacedBy?: true
 }
@@ -94,6 +99,7 @@ export type ApiKeyMaxAggregateInputType = {
   expiresAt?: true
   lastUsedAt?: true
   createdAt?: true
+  updatedAt?: true
   revokedAt?: true
   replacedBy?: true
 }
@@ -109,7 +115,9 @@ export type ApiKeyCountAggregateInputType = {
   allProjects?: true
   expiresAt?: true
   lastUsedAt?: true
+  metadata?: true
   createdAt?: true
+  updatedAt?: true
   revokedAt?: true
   replacedBy?: true
   _all?: true
@@ -198,7 +206,9 @@ export type ApiKeyGroupByOutputType = {
   allProjects: boolean
   expiresAt: Date | null
   lastUsedAt: Date | null
+  metadata: runtime.JsonValue
   createdAt: Date
+  updatedAt: Date
   revokedAt: Date | null
   replacedBy: string | null
   _count: ApiKeyCountAggregateOutputType | null
@@ -235,7 +245,9 @@ export type ApiKeyWhereInput = {
   allProjects?: Prisma.BoolFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"ApiKey">
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -252,7 +264,9 @@ export type ApiKeyOrderByWithRelationInput = {
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
@@ -272,7 +286,9 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   allProjects?: Prisma.BoolFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"ApiKey">
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -289,7 +305,9 @@ export type ApiKeyOrderByWithAggregationInput = {
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
@@ -311,7 +329,9 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   allProjects?: Prisma.BoolWithAggregatesFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   lastUsedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
+  metadata?: Prisma.JsonWithAggregatesFilter<"ApiKey">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
 }
@@ -326,7 +346,9 @@ export type ApiKeyCreateInput = {
   allProjects?: boolean
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
   user: Prisma.UserCreateNestedOneWithoutApiKeysInput
@@ -343,7 +365,9 @@ export type ApiKeyUncheckedCreateInput = {
   allProjects?: boolean
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
 }
@@ -358,7 +382,9 @@ export type ApiKeyUpdateInput = {
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
@@ -375,7 +401,9 @@ export type ApiKeyUncheckedUpdateInput = {
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
@@ -391,7 +419,9 @@ export type ApiKeyCreateManyInput = {
   allProjects?: boolean
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
 }
@@ -406,7 +436,9 @@ export type ApiKeyUpdateManyMutationInput = {
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
@@ -422,7 +454,9 @@ export type ApiKeyUncheckedUpdateManyInput = {
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
@@ -456,7 +490,9 @@ export type ApiKeyCountOrderByAggregateInput = {
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
 }
@@ -471,6 +507,7 @@ export type ApiKeyMaxOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
 }
@@ -485,6 +522,7 @@ export type ApiKeyMinOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
 }
@@ -567,7 +605,9 @@ export type ApiKeyCreateWithoutUserInput = {
   allProjects?: boolean
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
 }
@@ -582,7 +622,9 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   allProjects?: boolean
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
 }
@@ -627,7 +669,9 @@ export type ApiKeyScalarWhereInput = {
   allProjects?: Prisma.BoolFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"ApiKey">
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
 }
@@ -642,7 +686,9 @@ export type ApiKeyCreateManyUserInput = {
   allProjects?: boolean
   expiresAt?: Date | string | null
   lastUsedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
 }
@@ -657,7 +703,9 @@ export type ApiKeyUpdateWithoutUserInput = {
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
@@ -672,7 +720,9 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
@@ -687,7 +737,9 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
@@ -705,7 +757,9 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   allProjects?: boolean
   expiresAt?: boolean
   lastUsedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -722,7 +776,9 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   allProjects?: boolean
   expiresAt?: boolean
   lastUsedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -739,7 +795,9 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   allProjects?: boolean
   expiresAt?: boolean
   lastUsedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -756,12 +814,14 @@ export type ApiKeySelectScalar = {
   allProjects?: boolean
   expiresAt?: boolean
   lastUsedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "lastUsedAt" | "createdAt" | "revokedAt" | "replacedBy", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "lastUsedAt" | "metadata" | "createdAt" | "updatedAt" | "revokedAt" | "replacedBy", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -803,7 +863,9 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * Collected in memory and written every few seconds.
      */
     lastUsedAt: Date | null
+    metadata: runtime.JsonValue
     createdAt: Date
+    updatedAt: Date
     revokedAt: Date | null
     /**
      * The id of the key that replaced this one by a rotation.
@@ -1243,7 +1305,9 @@ export interface ApiKeyFieldRefs {
   readonly allProjects: Prisma.FieldRef<"ApiKey", 'Boolean'>
   readonly expiresAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly lastUsedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly metadata: Prisma.FieldRef<"ApiKey", 'Json'>
   readonly createdAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly revokedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly replacedBy: Prisma.FieldRef<"ApiKey", 'String'>
 }

@@ -53,6 +53,7 @@ export type CheckoutMinAggregateOutputType = {
   gatewayUrl: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type CheckoutMaxAggregateOutputType = {
@@ -74,6 +75,7 @@ export type CheckoutMaxAggregateOutputType = {
   gatewayUrl: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type CheckoutCountAggregateOutputType = {
@@ -96,6 +98,7 @@ export type CheckoutCountAggregateOutputType = {
   metadata: number
   expiresAt: number
   createdAt: number
+  updatedAt: number
   _all: number
 }
 
@@ -127,6 +130,7 @@ export type CheckoutMinAggregateInputType = {
   gatewayUrl?: true
   expiresAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type CheckoutMaxAggregateInputType = {
@@ -148,6 +152,7 @@ export type CheckoutMaxAggregateInputType = {
   gatewayUrl?: true
   expiresAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type CheckoutCountAggregateInputType = {
@@ -170,6 +175,7 @@ export type CheckoutCountAggregateInputType = {
   metadata?: true
   expiresAt?: true
   createdAt?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -279,6 +285,7 @@ export type CheckoutGroupByOutputType = {
   metadata: runtime.JsonValue
   expiresAt: Date
   createdAt: Date
+  updatedAt: Date
   _count: CheckoutCountAggregateOutputType | null
   _avg: CheckoutAvgAggregateOutputType | null
   _sum: CheckoutSumAggregateOutputType | null
@@ -324,6 +331,7 @@ export type CheckoutWhereInput = {
   metadata?: Prisma.JsonFilter<"Checkout">
   expiresAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   order?: Prisma.XOR<Prisma.OrderScalarRelationFilter, Prisma.OrderWhereInput>
@@ -351,6 +359,7 @@ export type CheckoutOrderByWithRelationInput = {
   metadata?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
   owner?: Prisma.UserOrderByWithRelationInput
   order?: Prisma.OrderOrderByWithRelationInput
@@ -381,6 +390,7 @@ export type CheckoutWhereUniqueInput = Prisma.AtLeast<{
   metadata?: Prisma.JsonFilter<"Checkout">
   expiresAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   order?: Prisma.XOR<Prisma.OrderScalarRelationFilter, Prisma.OrderWhereInput>
@@ -408,6 +418,7 @@ export type CheckoutOrderByWithAggregationInput = {
   metadata?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.CheckoutCountOrderByAggregateInput
   _avg?: Prisma.CheckoutAvgOrderByAggregateInput
   _max?: Prisma.CheckoutMaxOrderByAggregateInput
@@ -438,6 +449,7 @@ export type CheckoutScalarWhereWithAggregatesInput = {
   metadata?: Prisma.JsonWithAggregatesFilter<"Checkout">
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"Checkout"> | Date | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Checkout"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Checkout"> | Date | string
 }
 
 export type CheckoutCreateInput = {
@@ -456,6 +468,7 @@ export type CheckoutCreateInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutCheckoutsInput
   owner: Prisma.UserCreateNestedOneWithoutCheckoutsInput
   order: Prisma.OrderCreateNestedOneWithoutCheckoutsInput
@@ -483,6 +496,7 @@ export type CheckoutUncheckedCreateInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   payments?: Prisma.PaymentUncheckedCreateNestedManyWithoutCheckoutInput
 }
 
@@ -502,6 +516,7 @@ export type CheckoutUpdateInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutCheckoutsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutCheckoutsNestedInput
   order?: Prisma.OrderUpdateOneRequiredWithoutCheckoutsNestedInput
@@ -529,6 +544,7 @@ export type CheckoutUncheckedUpdateInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   payments?: Prisma.PaymentUncheckedUpdateManyWithoutCheckoutNestedInput
 }
 
@@ -552,6 +568,7 @@ export type CheckoutCreateManyInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type CheckoutUpdateManyMutationInput = {
@@ -570,6 +587,7 @@ export type CheckoutUpdateManyMutationInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type CheckoutUncheckedUpdateManyInput = {
@@ -592,6 +610,7 @@ export type CheckoutUncheckedUpdateManyInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type CheckoutListRelationFilter = {
@@ -624,6 +643,7 @@ export type CheckoutCountOrderByAggregateInput = {
   metadata?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type CheckoutAvgOrderByAggregateInput = {
@@ -649,6 +669,7 @@ export type CheckoutMaxOrderByAggregateInput = {
   gatewayUrl?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type CheckoutMinOrderByAggregateInput = {
@@ -670,6 +691,7 @@ export type CheckoutMinOrderByAggregateInput = {
   gatewayUrl?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type CheckoutSumOrderByAggregateInput = {
@@ -889,6 +911,7 @@ export type CheckoutCreateWithoutOwnerInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutCheckoutsInput
   order: Prisma.OrderCreateNestedOneWithoutCheckoutsInput
   subscription?: Prisma.SubscriptionCreateNestedOneWithoutCheckoutsInput
@@ -914,6 +937,7 @@ export type CheckoutUncheckedCreateWithoutOwnerInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   payments?: Prisma.PaymentUncheckedCreateNestedManyWithoutCheckoutInput
 }
 
@@ -966,6 +990,7 @@ export type CheckoutScalarWhereInput = {
   metadata?: Prisma.JsonFilter<"Checkout">
   expiresAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Checkout"> | Date | string
 }
 
 export type CheckoutCreateWithoutProjectInput = {
@@ -984,6 +1009,7 @@ export type CheckoutCreateWithoutProjectInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   owner: Prisma.UserCreateNestedOneWithoutCheckoutsInput
   order: Prisma.OrderCreateNestedOneWithoutCheckoutsInput
   subscription?: Prisma.SubscriptionCreateNestedOneWithoutCheckoutsInput
@@ -1009,6 +1035,7 @@ export type CheckoutUncheckedCreateWithoutProjectInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   payments?: Prisma.PaymentUncheckedCreateNestedManyWithoutCheckoutInput
 }
 
@@ -1054,6 +1081,7 @@ export type CheckoutCreateWithoutOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutCheckoutsInput
   owner: Prisma.UserCreateNestedOneWithoutCheckoutsInput
   subscription?: Prisma.SubscriptionCreateNestedOneWithoutCheckoutsInput
@@ -1079,6 +1107,7 @@ export type CheckoutUncheckedCreateWithoutOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   payments?: Prisma.PaymentUncheckedCreateNestedManyWithoutCheckoutInput
 }
 
@@ -1124,6 +1153,7 @@ export type CheckoutCreateWithoutPaymentsInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutCheckoutsInput
   owner: Prisma.UserCreateNestedOneWithoutCheckoutsInput
   order: Prisma.OrderCreateNestedOneWithoutCheckoutsInput
@@ -1150,6 +1180,7 @@ export type CheckoutUncheckedCreateWithoutPaymentsInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type CheckoutCreateOrConnectWithoutPaymentsInput = {
@@ -1184,6 +1215,7 @@ export type CheckoutUpdateWithoutPaymentsInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutCheckoutsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutCheckoutsNestedInput
   order?: Prisma.OrderUpdateOneRequiredWithoutCheckoutsNestedInput
@@ -1210,6 +1242,7 @@ export type CheckoutUncheckedUpdateWithoutPaymentsInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type CheckoutCreateWithoutSubscriptionInput = {
@@ -1228,6 +1261,7 @@ export type CheckoutCreateWithoutSubscriptionInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutCheckoutsInput
   owner: Prisma.UserCreateNestedOneWithoutCheckoutsInput
   order: Prisma.OrderCreateNestedOneWithoutCheckoutsInput
@@ -1253,6 +1287,7 @@ export type CheckoutUncheckedCreateWithoutSubscriptionInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
   payments?: Prisma.PaymentUncheckedCreateNestedManyWithoutCheckoutInput
 }
 
@@ -1301,6 +1336,7 @@ export type CheckoutCreateManyOwnerInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type CheckoutUpdateWithoutOwnerInput = {
@@ -1319,6 +1355,7 @@ export type CheckoutUpdateWithoutOwnerInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutCheckoutsNestedInput
   order?: Prisma.OrderUpdateOneRequiredWithoutCheckoutsNestedInput
   subscription?: Prisma.SubscriptionUpdateOneWithoutCheckoutsNestedInput
@@ -1344,6 +1381,7 @@ export type CheckoutUncheckedUpdateWithoutOwnerInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   payments?: Prisma.PaymentUncheckedUpdateManyWithoutCheckoutNestedInput
 }
 
@@ -1366,6 +1404,7 @@ export type CheckoutUncheckedUpdateManyWithoutOwnerInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type CheckoutCreateManyProjectInput = {
@@ -1387,6 +1426,7 @@ export type CheckoutCreateManyProjectInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type CheckoutUpdateWithoutProjectInput = {
@@ -1405,6 +1445,7 @@ export type CheckoutUpdateWithoutProjectInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   owner?: Prisma.UserUpdateOneRequiredWithoutCheckoutsNestedInput
   order?: Prisma.OrderUpdateOneRequiredWithoutCheckoutsNestedInput
   subscription?: Prisma.SubscriptionUpdateOneWithoutCheckoutsNestedInput
@@ -1430,6 +1471,7 @@ export type CheckoutUncheckedUpdateWithoutProjectInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   payments?: Prisma.PaymentUncheckedUpdateManyWithoutCheckoutNestedInput
 }
 
@@ -1452,6 +1494,7 @@ export type CheckoutUncheckedUpdateManyWithoutProjectInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type CheckoutCreateManyOrderInput = {
@@ -1473,6 +1516,7 @@ export type CheckoutCreateManyOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type CheckoutUpdateWithoutOrderInput = {
@@ -1491,6 +1535,7 @@ export type CheckoutUpdateWithoutOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutCheckoutsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutCheckoutsNestedInput
   subscription?: Prisma.SubscriptionUpdateOneWithoutCheckoutsNestedInput
@@ -1516,6 +1561,7 @@ export type CheckoutUncheckedUpdateWithoutOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   payments?: Prisma.PaymentUncheckedUpdateManyWithoutCheckoutNestedInput
 }
 
@@ -1538,6 +1584,7 @@ export type CheckoutUncheckedUpdateManyWithoutOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type CheckoutCreateManySubscriptionInput = {
@@ -1559,6 +1606,7 @@ export type CheckoutCreateManySubscriptionInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt: Date | string
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type CheckoutUpdateWithoutSubscriptionInput = {
@@ -1577,6 +1625,7 @@ export type CheckoutUpdateWithoutSubscriptionInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutCheckoutsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutCheckoutsNestedInput
   order?: Prisma.OrderUpdateOneRequiredWithoutCheckoutsNestedInput
@@ -1602,6 +1651,7 @@ export type CheckoutUncheckedUpdateWithoutSubscriptionInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   payments?: Prisma.PaymentUncheckedUpdateManyWithoutCheckoutNestedInput
 }
 
@@ -1624,6 +1674,7 @@ export type CheckoutUncheckedUpdateManyWithoutSubscriptionInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -1677,6 +1728,7 @@ export type CheckoutSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   metadata?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   project?: boolean | Prisma.Checkout$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
@@ -1705,6 +1757,7 @@ export type CheckoutSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   metadata?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   project?: boolean | Prisma.Checkout$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
@@ -1731,6 +1784,7 @@ export type CheckoutSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   metadata?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   project?: boolean | Prisma.Checkout$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
@@ -1757,9 +1811,10 @@ export type CheckoutSelectScalar = {
   metadata?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
 }
 
-export type CheckoutOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "mode" | "status" | "orderId" | "ownsOrder" | "subscriptionId" | "amountTotal" | "currency" | "url" | "successUrl" | "cancelUrl" | "gateway" | "gatewayReference" | "gatewayUrl" | "metadata" | "expiresAt" | "createdAt", ExtArgs["result"]["checkout"]>
+export type CheckoutOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "mode" | "status" | "orderId" | "ownsOrder" | "subscriptionId" | "amountTotal" | "currency" | "url" | "successUrl" | "cancelUrl" | "gateway" | "gatewayReference" | "gatewayUrl" | "metadata" | "expiresAt" | "createdAt" | "updatedAt", ExtArgs["result"]["checkout"]>
 export type CheckoutInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Checkout$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1819,6 +1874,7 @@ export type $CheckoutPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     metadata: runtime.JsonValue
     expiresAt: Date
     createdAt: Date
+    updatedAt: Date
   }, ExtArgs["result"]["checkout"]>
   composites: {}
 }
@@ -2266,6 +2322,7 @@ export interface CheckoutFieldRefs {
   readonly metadata: Prisma.FieldRef<"Checkout", 'Json'>
   readonly expiresAt: Prisma.FieldRef<"Checkout", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Checkout", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"Checkout", 'DateTime'>
 }
     
 

@@ -46,6 +46,7 @@ export type FileLinkMinAggregateOutputType = {
   expiresAt: Date | null
   revokedAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type FileLinkMaxAggregateOutputType = {
@@ -58,6 +59,7 @@ export type FileLinkMaxAggregateOutputType = {
   expiresAt: Date | null
   revokedAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type FileLinkCountAggregateOutputType = {
@@ -69,7 +71,9 @@ export type FileLinkCountAggregateOutputType = {
   createdById: number
   expiresAt: number
   revokedAt: number
+  metadata: number
   createdAt: number
+  updatedAt: number
   _all: number
 }
 
@@ -94,6 +98,7 @@ export type FileLinkMinAggregateInputType = {
   expiresAt?: true
   revokedAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type FileLinkMaxAggregateInputType = {
@@ -106,6 +111,7 @@ export type FileLinkMaxAggregateInputType = {
   expiresAt?: true
   revokedAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type FileLinkCountAggregateInputType = {
@@ -117,7 +123,9 @@ export type FileLinkCountAggregateInputType = {
   createdById?: true
   expiresAt?: true
   revokedAt?: true
+  metadata?: true
   createdAt?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -216,7 +224,9 @@ export type FileLinkGroupByOutputType = {
   createdById: string
   expiresAt: Date
   revokedAt: Date | null
+  metadata: runtime.JsonValue
   createdAt: Date
+  updatedAt: Date
   _count: FileLinkCountAggregateOutputType | null
   _avg: FileLinkAvgAggregateOutputType | null
   _sum: FileLinkSumAggregateOutputType | null
@@ -251,7 +261,9 @@ export type FileLinkWhereInput = {
   createdById?: Prisma.StringFilter<"FileLink"> | string
   expiresAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"FileLink"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"FileLink">
   createdAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
   file?: Prisma.XOR<Prisma.FileScalarRelationFilter, Prisma.FileWhereInput>
   createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
@@ -265,7 +277,9 @@ export type FileLinkOrderByWithRelationInput = {
   createdById?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   file?: Prisma.FileOrderByWithRelationInput
   createdBy?: Prisma.UserOrderByWithRelationInput
 }
@@ -282,7 +296,9 @@ export type FileLinkWhereUniqueInput = Prisma.AtLeast<{
   createdById?: Prisma.StringFilter<"FileLink"> | string
   expiresAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"FileLink"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"FileLink">
   createdAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
   file?: Prisma.XOR<Prisma.FileScalarRelationFilter, Prisma.FileWhereInput>
   createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id" | "digest">
@@ -296,7 +312,9 @@ export type FileLinkOrderByWithAggregationInput = {
   createdById?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.FileLinkCountOrderByAggregateInput
   _avg?: Prisma.FileLinkAvgOrderByAggregateInput
   _max?: Prisma.FileLinkMaxOrderByAggregateInput
@@ -316,7 +334,9 @@ export type FileLinkScalarWhereWithAggregatesInput = {
   createdById?: Prisma.StringWithAggregatesFilter<"FileLink"> | string
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"FileLink"> | Date | string
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"FileLink"> | Date | string | null
+  metadata?: Prisma.JsonWithAggregatesFilter<"FileLink">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"FileLink"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"FileLink"> | Date | string
 }
 
 export type FileLinkCreateInput = {
@@ -326,7 +346,9 @@ export type FileLinkCreateInput = {
   downloadCount?: number
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   file: Prisma.FileCreateNestedOneWithoutLinksInput
   createdBy: Prisma.UserCreateNestedOneWithoutLinksInput
 }
@@ -340,7 +362,9 @@ export type FileLinkUncheckedCreateInput = {
   createdById: string
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type FileLinkUpdateInput = {
@@ -350,7 +374,9 @@ export type FileLinkUpdateInput = {
   downloadCount?: Prisma.IntFieldUpdateOperationsInput | number
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   file?: Prisma.FileUpdateOneRequiredWithoutLinksNestedInput
   createdBy?: Prisma.UserUpdateOneRequiredWithoutLinksNestedInput
 }
@@ -364,7 +390,9 @@ export type FileLinkUncheckedUpdateInput = {
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type FileLinkCreateManyInput = {
@@ -376,7 +404,9 @@ export type FileLinkCreateManyInput = {
   createdById: string
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type FileLinkUpdateManyMutationInput = {
@@ -386,7 +416,9 @@ export type FileLinkUpdateManyMutationInput = {
   downloadCount?: Prisma.IntFieldUpdateOperationsInput | number
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type FileLinkUncheckedUpdateManyInput = {
@@ -398,7 +430,9 @@ export type FileLinkUncheckedUpdateManyInput = {
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type FileLinkListRelationFilter = {
@@ -420,7 +454,9 @@ export type FileLinkCountOrderByAggregateInput = {
   createdById?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type FileLinkAvgOrderByAggregateInput = {
@@ -438,6 +474,7 @@ export type FileLinkMaxOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type FileLinkMinOrderByAggregateInput = {
@@ -450,6 +487,7 @@ export type FileLinkMinOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type FileLinkSumOrderByAggregateInput = {
@@ -556,7 +594,9 @@ export type FileLinkCreateWithoutCreatedByInput = {
   downloadCount?: number
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   file: Prisma.FileCreateNestedOneWithoutLinksInput
 }
 
@@ -568,7 +608,9 @@ export type FileLinkUncheckedCreateWithoutCreatedByInput = {
   downloadCount?: number
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type FileLinkCreateOrConnectWithoutCreatedByInput = {
@@ -609,7 +651,9 @@ export type FileLinkScalarWhereInput = {
   createdById?: Prisma.StringFilter<"FileLink"> | string
   expiresAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"FileLink"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"FileLink">
   createdAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"FileLink"> | Date | string
 }
 
 export type FileLinkCreateWithoutFileInput = {
@@ -619,7 +663,9 @@ export type FileLinkCreateWithoutFileInput = {
   downloadCount?: number
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   createdBy: Prisma.UserCreateNestedOneWithoutLinksInput
 }
 
@@ -631,7 +677,9 @@ export type FileLinkUncheckedCreateWithoutFileInput = {
   createdById: string
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type FileLinkCreateOrConnectWithoutFileInput = {
@@ -668,7 +716,9 @@ export type FileLinkCreateManyCreatedByInput = {
   downloadCount?: number
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type FileLinkUpdateWithoutCreatedByInput = {
@@ -678,7 +728,9 @@ export type FileLinkUpdateWithoutCreatedByInput = {
   downloadCount?: Prisma.IntFieldUpdateOperationsInput | number
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   file?: Prisma.FileUpdateOneRequiredWithoutLinksNestedInput
 }
 
@@ -690,7 +742,9 @@ export type FileLinkUncheckedUpdateWithoutCreatedByInput = {
   downloadCount?: Prisma.IntFieldUpdateOperationsInput | number
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type FileLinkUncheckedUpdateManyWithoutCreatedByInput = {
@@ -701,7 +755,9 @@ export type FileLinkUncheckedUpdateManyWithoutCreatedByInput = {
   downloadCount?: Prisma.IntFieldUpdateOperationsInput | number
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type FileLinkCreateManyFileInput = {
@@ -712,7 +768,9 @@ export type FileLinkCreateManyFileInput = {
   createdById: string
   expiresAt: Date | string
   revokedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type FileLinkUpdateWithoutFileInput = {
@@ -722,7 +780,9 @@ export type FileLinkUpdateWithoutFileInput = {
   downloadCount?: Prisma.IntFieldUpdateOperationsInput | number
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.UserUpdateOneRequiredWithoutLinksNestedInput
 }
 
@@ -734,7 +794,9 @@ export type FileLinkUncheckedUpdateWithoutFileInput = {
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type FileLinkUncheckedUpdateManyWithoutFileInput = {
@@ -745,7 +807,9 @@ export type FileLinkUncheckedUpdateManyWithoutFileInput = {
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -759,7 +823,9 @@ export type FileLinkSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   createdById?: boolean
   expiresAt?: boolean
   revokedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   file?: boolean | Prisma.FileDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["fileLink"]>
@@ -773,7 +839,9 @@ export type FileLinkSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   createdById?: boolean
   expiresAt?: boolean
   revokedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   file?: boolean | Prisma.FileDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["fileLink"]>
@@ -787,7 +855,9 @@ export type FileLinkSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   createdById?: boolean
   expiresAt?: boolean
   revokedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   file?: boolean | Prisma.FileDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["fileLink"]>
@@ -801,10 +871,12 @@ export type FileLinkSelectScalar = {
   createdById?: boolean
   expiresAt?: boolean
   revokedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
 }
 
-export type FileLinkOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "fileId" | "digest" | "maxDownloads" | "downloadCount" | "createdById" | "expiresAt" | "revokedAt" | "createdAt", ExtArgs["result"]["fileLink"]>
+export type FileLinkOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "fileId" | "digest" | "maxDownloads" | "downloadCount" | "createdById" | "expiresAt" | "revokedAt" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["fileLink"]>
 export type FileLinkInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   file?: boolean | Prisma.FileDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -842,7 +914,9 @@ export type $FileLinkPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     createdById: string
     expiresAt: Date
     revokedAt: Date | null
+    metadata: runtime.JsonValue
     createdAt: Date
+    updatedAt: Date
   }, ExtArgs["result"]["fileLink"]>
   composites: {}
 }
@@ -1276,7 +1350,9 @@ export interface FileLinkFieldRefs {
   readonly createdById: Prisma.FieldRef<"FileLink", 'String'>
   readonly expiresAt: Prisma.FieldRef<"FileLink", 'DateTime'>
   readonly revokedAt: Prisma.FieldRef<"FileLink", 'DateTime'>
+  readonly metadata: Prisma.FieldRef<"FileLink", 'Json'>
   readonly createdAt: Prisma.FieldRef<"FileLink", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"FileLink", 'DateTime'>
 }
     
 

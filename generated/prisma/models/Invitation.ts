@@ -32,6 +32,7 @@ export type InvitationMinAggregateOutputType = {
   status: $Enums.InvitationStatus | null
   invitedById: string | null
   createdAt: Date | null
+  updatedAt: Date | null
   expiresAt: Date | null
 }
 
@@ -43,6 +44,7 @@ export type InvitationMaxAggregateOutputType = {
   status: $Enums.InvitationStatus | null
   invitedById: string | null
   createdAt: Date | null
+  updatedAt: Date | null
   expiresAt: Date | null
 }
 
@@ -53,7 +55,9 @@ export type InvitationCountAggregateOutputType = {
   role: number
   status: number
   invitedById: number
+  metadata: number
   createdAt: number
+  updatedAt: number
   expiresAt: number
   _all: number
 }
@@ -67,6 +71,7 @@ export type InvitationMinAggregateInputType = {
   status?: true
   invitedById?: true
   createdAt?: true
+  updatedAt?: true
   expiresAt?: true
 }
 
@@ -78,6 +83,7 @@ export type InvitationMaxAggregateInputType = {
   status?: true
   invitedById?: true
   createdAt?: true
+  updatedAt?: true
   expiresAt?: true
 }
 
@@ -88,7 +94,9 @@ export type InvitationCountAggregateInputType = {
   role?: true
   status?: true
   invitedById?: true
+  metadata?: true
   createdAt?: true
+  updatedAt?: true
   expiresAt?: true
   _all?: true
 }
@@ -172,7 +180,9 @@ export type InvitationGroupByOutputType = {
   role: $Enums.MemberRole
   status: $Enums.InvitationStatus
   invitedById: string
+  metadata: runtime.JsonValue
   createdAt: Date
+  updatedAt: Date
   expiresAt: Date
   _count: InvitationCountAggregateOutputType | null
   _min: InvitationMinAggregateOutputType | null
@@ -204,7 +214,9 @@ export type InvitationWhereInput = {
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
   invitedById?: Prisma.StringFilter<"Invitation"> | string
+  metadata?: Prisma.JsonFilter<"Invitation">
   createdAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   invitedBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -217,7 +229,9 @@ export type InvitationOrderByWithRelationInput = {
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   invitedById?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
   invitedBy?: Prisma.UserOrderByWithRelationInput
@@ -233,7 +247,9 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
   invitedById?: Prisma.StringFilter<"Invitation"> | string
+  metadata?: Prisma.JsonFilter<"Invitation">
   createdAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   invitedBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -246,7 +262,9 @@ export type InvitationOrderByWithAggregationInput = {
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   invitedById?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   _count?: Prisma.InvitationCountOrderByAggregateInput
   _max?: Prisma.InvitationMaxOrderByAggregateInput
@@ -263,7 +281,9 @@ export type InvitationScalarWhereWithAggregatesInput = {
   role?: Prisma.EnumMemberRoleWithAggregatesFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusWithAggregatesFilter<"Invitation"> | $Enums.InvitationStatus
   invitedById?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
+  metadata?: Prisma.JsonWithAggregatesFilter<"Invitation">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Invitation"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Invitation"> | Date | string
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"Invitation"> | Date | string
 }
 
@@ -272,7 +292,9 @@ export type InvitationCreateInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutInvitationsInput
   invitedBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
@@ -285,7 +307,9 @@ export type InvitationUncheckedCreateInput = {
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   invitedById: string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
 }
 
@@ -294,7 +318,9 @@ export type InvitationUpdateInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutInvitationsNestedInput
   invitedBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
@@ -307,7 +333,9 @@ export type InvitationUncheckedUpdateInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -318,7 +346,9 @@ export type InvitationCreateManyInput = {
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   invitedById: string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
 }
 
@@ -327,7 +357,9 @@ export type InvitationUpdateManyMutationInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -338,7 +370,9 @@ export type InvitationUncheckedUpdateManyInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -359,7 +393,9 @@ export type InvitationCountOrderByAggregateInput = {
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   invitedById?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -371,6 +407,7 @@ export type InvitationMaxOrderByAggregateInput = {
   status?: Prisma.SortOrder
   invitedById?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -382,6 +419,7 @@ export type InvitationMinOrderByAggregateInput = {
   status?: Prisma.SortOrder
   invitedById?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -478,7 +516,9 @@ export type InvitationCreateWithoutInvitedByInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutInvitationsInput
 }
@@ -489,7 +529,9 @@ export type InvitationUncheckedCreateWithoutInvitedByInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
 }
 
@@ -529,7 +571,9 @@ export type InvitationScalarWhereInput = {
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
   invitedById?: Prisma.StringFilter<"Invitation"> | string
+  metadata?: Prisma.JsonFilter<"Invitation">
   createdAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
 }
 
@@ -538,7 +582,9 @@ export type InvitationCreateWithoutProjectInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
   invitedBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
 }
@@ -549,7 +595,9 @@ export type InvitationUncheckedCreateWithoutProjectInput = {
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   invitedById: string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
 }
 
@@ -585,7 +633,9 @@ export type InvitationCreateManyInvitedByInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
 }
 
@@ -594,7 +644,9 @@ export type InvitationUpdateWithoutInvitedByInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutInvitationsNestedInput
 }
@@ -605,7 +657,9 @@ export type InvitationUncheckedUpdateWithoutInvitedByInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -615,7 +669,9 @@ export type InvitationUncheckedUpdateManyWithoutInvitedByInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -625,7 +681,9 @@ export type InvitationCreateManyProjectInput = {
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   invitedById: string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   expiresAt: Date | string
 }
 
@@ -634,7 +692,9 @@ export type InvitationUpdateWithoutProjectInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitedBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
 }
@@ -645,7 +705,9 @@ export type InvitationUncheckedUpdateWithoutProjectInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -655,7 +717,9 @@ export type InvitationUncheckedUpdateManyWithoutProjectInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -668,7 +732,9 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   role?: boolean
   status?: boolean
   invitedById?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -681,7 +747,9 @@ export type InvitationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   role?: boolean
   status?: boolean
   invitedById?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -694,7 +762,9 @@ export type InvitationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   role?: boolean
   status?: boolean
   invitedById?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -707,11 +777,13 @@ export type InvitationSelectScalar = {
   role?: boolean
   status?: boolean
   invitedById?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   expiresAt?: boolean
 }
 
-export type InvitationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "email" | "role" | "status" | "invitedById" | "createdAt" | "expiresAt", ExtArgs["result"]["invitation"]>
+export type InvitationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "email" | "role" | "status" | "invitedById" | "metadata" | "createdAt" | "updatedAt" | "expiresAt", ExtArgs["result"]["invitation"]>
 export type InvitationInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -744,7 +816,9 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
      */
     status: $Enums.InvitationStatus
     invitedById: string
+    metadata: runtime.JsonValue
     createdAt: Date
+    updatedAt: Date
     expiresAt: Date
   }, ExtArgs["result"]["invitation"]>
   composites: {}
@@ -1177,7 +1251,9 @@ export interface InvitationFieldRefs {
   readonly role: Prisma.FieldRef<"Invitation", 'MemberRole'>
   readonly status: Prisma.FieldRef<"Invitation", 'InvitationStatus'>
   readonly invitedById: Prisma.FieldRef<"Invitation", 'String'>
+  readonly metadata: Prisma.FieldRef<"Invitation", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Invitation", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"Invitation", 'DateTime'>
   readonly expiresAt: Prisma.FieldRef<"Invitation", 'DateTime'>
 }
     

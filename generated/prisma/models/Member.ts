@@ -53,6 +53,7 @@ export type MemberCountAggregateOutputType = {
   role: number
   addedById: number
   projectStatus: number
+  metadata: number
   createdAt: number
   updatedAt: number
   _all: number
@@ -88,6 +89,7 @@ export type MemberCountAggregateInputType = {
   role?: true
   addedById?: true
   projectStatus?: true
+  metadata?: true
   createdAt?: true
   updatedAt?: true
   _all?: true
@@ -172,6 +174,7 @@ export type MemberGroupByOutputType = {
   role: $Enums.MemberRole
   addedById: string | null
   projectStatus: $Enums.ProjectStatus
+  metadata: runtime.JsonValue
   createdAt: Date
   updatedAt: Date
   _count: MemberCountAggregateOutputType | null
@@ -204,6 +207,7 @@ export type MemberWhereInput = {
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
   addedById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
+  metadata?: Prisma.JsonFilter<"Member">
   createdAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
@@ -218,6 +222,7 @@ export type MemberOrderByWithRelationInput = {
   role?: Prisma.SortOrder
   addedById?: Prisma.SortOrderInput | Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
@@ -236,6 +241,7 @@ export type MemberWhereUniqueInput = Prisma.AtLeast<{
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
   addedById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
+  metadata?: Prisma.JsonFilter<"Member">
   createdAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
@@ -250,6 +256,7 @@ export type MemberOrderByWithAggregationInput = {
   role?: Prisma.SortOrder
   addedById?: Prisma.SortOrderInput | Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.MemberCountOrderByAggregateInput
@@ -267,6 +274,7 @@ export type MemberScalarWhereWithAggregatesInput = {
   role?: Prisma.EnumMemberRoleWithAggregatesFilter<"Member"> | $Enums.MemberRole
   addedById?: Prisma.StringNullableWithAggregatesFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusWithAggregatesFilter<"Member"> | $Enums.ProjectStatus
+  metadata?: Prisma.JsonWithAggregatesFilter<"Member">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Member"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Member"> | Date | string
 }
@@ -275,6 +283,7 @@ export type MemberCreateInput = {
   id: string
   role: $Enums.MemberRole
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
@@ -289,6 +298,7 @@ export type MemberUncheckedCreateInput = {
   role: $Enums.MemberRole
   addedById?: string | null
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -297,6 +307,7 @@ export type MemberUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
@@ -311,6 +322,7 @@ export type MemberUncheckedUpdateInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -322,6 +334,7 @@ export type MemberCreateManyInput = {
   role: $Enums.MemberRole
   addedById?: string | null
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -330,6 +343,7 @@ export type MemberUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -341,6 +355,7 @@ export type MemberUncheckedUpdateManyInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -367,6 +382,7 @@ export type MemberCountOrderByAggregateInput = {
   role?: Prisma.SortOrder
   addedById?: Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -527,6 +543,7 @@ export type MemberCreateWithoutUserInput = {
   id: string
   role: $Enums.MemberRole
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
@@ -539,6 +556,7 @@ export type MemberUncheckedCreateWithoutUserInput = {
   role: $Enums.MemberRole
   addedById?: string | null
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -557,6 +575,7 @@ export type MemberCreateWithoutAddedByInput = {
   id: string
   role: $Enums.MemberRole
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
@@ -569,6 +588,7 @@ export type MemberUncheckedCreateWithoutAddedByInput = {
   userId: string
   role: $Enums.MemberRole
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -609,6 +629,7 @@ export type MemberScalarWhereInput = {
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
   addedById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
+  metadata?: Prisma.JsonFilter<"Member">
   createdAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Member"> | Date | string
 }
@@ -633,6 +654,7 @@ export type MemberCreateWithoutProjectInput = {
   id: string
   role: $Enums.MemberRole
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutMembershipsInput
@@ -645,6 +667,7 @@ export type MemberUncheckedCreateWithoutProjectInput = {
   role: $Enums.MemberRole
   addedById?: string | null
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -681,6 +704,7 @@ export type MemberCreateManyUserInput = {
   role: $Enums.MemberRole
   addedById?: string | null
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -691,6 +715,7 @@ export type MemberCreateManyAddedByInput = {
   userId: string
   role: $Enums.MemberRole
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -699,6 +724,7 @@ export type MemberUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
@@ -711,6 +737,7 @@ export type MemberUncheckedUpdateWithoutUserInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -721,6 +748,7 @@ export type MemberUncheckedUpdateManyWithoutUserInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -729,6 +757,7 @@ export type MemberUpdateWithoutAddedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
@@ -741,6 +770,7 @@ export type MemberUncheckedUpdateWithoutAddedByInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -751,6 +781,7 @@ export type MemberUncheckedUpdateManyWithoutAddedByInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -761,6 +792,7 @@ export type MemberCreateManyProjectInput = {
   role: $Enums.MemberRole
   addedById?: string | null
   projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -769,6 +801,7 @@ export type MemberUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
@@ -781,6 +814,7 @@ export type MemberUncheckedUpdateWithoutProjectInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -791,6 +825,7 @@ export type MemberUncheckedUpdateManyWithoutProjectInput = {
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -804,6 +839,7 @@ export type MemberSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   role?: boolean
   addedById?: boolean
   projectStatus?: boolean
+  metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
@@ -818,6 +854,7 @@ export type MemberSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   role?: boolean
   addedById?: boolean
   projectStatus?: boolean
+  metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
@@ -832,6 +869,7 @@ export type MemberSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   role?: boolean
   addedById?: boolean
   projectStatus?: boolean
+  metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
@@ -846,11 +884,12 @@ export type MemberSelectScalar = {
   role?: boolean
   addedById?: boolean
   projectStatus?: boolean
+  metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type MemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "role" | "addedById" | "projectStatus" | "createdAt" | "updatedAt", ExtArgs["result"]["member"]>
+export type MemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "role" | "addedById" | "projectStatus" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["member"]>
 export type MemberInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -888,6 +927,7 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * `projects_copy_status` maintains it.
      */
     projectStatus: $Enums.ProjectStatus
+    metadata: runtime.JsonValue
     createdAt: Date
     updatedAt: Date
   }, ExtArgs["result"]["member"]>
@@ -1322,6 +1362,7 @@ export interface MemberFieldRefs {
   readonly role: Prisma.FieldRef<"Member", 'MemberRole'>
   readonly addedById: Prisma.FieldRef<"Member", 'String'>
   readonly projectStatus: Prisma.FieldRef<"Member", 'ProjectStatus'>
+  readonly metadata: Prisma.FieldRef<"Member", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Member", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Member", 'DateTime'>
 }

@@ -55,6 +55,7 @@ export type MessageMinAggregateOutputType = {
   bodyHash: runtime.Bytes | null
   heartbeatAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type MessageMaxAggregateOutputType = {
@@ -74,6 +75,7 @@ export type MessageMaxAggregateOutputType = {
   bodyHash: runtime.Bytes | null
   heartbeatAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type MessageCountAggregateOutputType = {
@@ -97,6 +99,7 @@ export type MessageCountAggregateOutputType = {
   bodyHash: number
   heartbeatAt: number
   createdAt: number
+  updatedAt: number
   _all: number
 }
 
@@ -130,6 +133,7 @@ export type MessageMinAggregateInputType = {
   bodyHash?: true
   heartbeatAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type MessageMaxAggregateInputType = {
@@ -149,6 +153,7 @@ export type MessageMaxAggregateInputType = {
   bodyHash?: true
   heartbeatAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type MessageCountAggregateInputType = {
@@ -172,6 +177,7 @@ export type MessageCountAggregateInputType = {
   bodyHash?: true
   heartbeatAt?: true
   createdAt?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -282,6 +288,7 @@ export type MessageGroupByOutputType = {
   bodyHash: runtime.Bytes | null
   heartbeatAt: Date | null
   createdAt: Date
+  updatedAt: Date
   _count: MessageCountAggregateOutputType | null
   _avg: MessageAvgAggregateOutputType | null
   _sum: MessageSumAggregateOutputType | null
@@ -328,6 +335,7 @@ export type MessageWhereInput = {
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   heartbeatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Message"> | Date | string
   session?: Prisma.XOR<Prisma.SessionNullableScalarRelationFilter, Prisma.SessionWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
@@ -353,6 +361,7 @@ export type MessageOrderByWithRelationInput = {
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   session?: Prisma.SessionOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
 }
@@ -381,6 +390,7 @@ export type MessageWhereUniqueInput = Prisma.AtLeast<{
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   heartbeatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Message"> | Date | string
   session?: Prisma.XOR<Prisma.SessionNullableScalarRelationFilter, Prisma.SessionWhereInput> | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id">
@@ -406,6 +416,7 @@ export type MessageOrderByWithAggregationInput = {
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.MessageCountOrderByAggregateInput
   _avg?: Prisma.MessageAvgOrderByAggregateInput
   _max?: Prisma.MessageMaxOrderByAggregateInput
@@ -437,6 +448,7 @@ export type MessageScalarWhereWithAggregatesInput = {
   bodyHash?: Prisma.BytesNullableWithAggregatesFilter<"Message"> | runtime.Bytes | null
   heartbeatAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Message"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Message"> | Date | string
 }
 
 export type MessageCreateInput = {
@@ -458,6 +470,7 @@ export type MessageCreateInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
   session?: Prisma.SessionCreateNestedOneWithoutMessagesInput
   user: Prisma.UserCreateNestedOneWithoutMessagesInput
 }
@@ -483,6 +496,7 @@ export type MessageUncheckedCreateInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type MessageUpdateInput = {
@@ -504,6 +518,7 @@ export type MessageUpdateInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   session?: Prisma.SessionUpdateOneWithoutMessagesNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutMessagesNestedInput
 }
@@ -529,6 +544,7 @@ export type MessageUncheckedUpdateInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type MessageCreateManyInput = {
@@ -552,6 +568,7 @@ export type MessageCreateManyInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type MessageUpdateManyMutationInput = {
@@ -573,6 +590,7 @@ export type MessageUpdateManyMutationInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type MessageUncheckedUpdateManyInput = {
@@ -596,6 +614,7 @@ export type MessageUncheckedUpdateManyInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type MessageListRelationFilter = {
@@ -629,6 +648,7 @@ export type MessageCountOrderByAggregateInput = {
   bodyHash?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type MessageAvgOrderByAggregateInput = {
@@ -654,6 +674,7 @@ export type MessageMaxOrderByAggregateInput = {
   bodyHash?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type MessageMinOrderByAggregateInput = {
@@ -673,6 +694,7 @@ export type MessageMinOrderByAggregateInput = {
   bodyHash?: Prisma.SortOrder
   heartbeatAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type MessageSumOrderByAggregateInput = {
@@ -805,6 +827,7 @@ export type MessageCreateWithoutUserInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
   session?: Prisma.SessionCreateNestedOneWithoutMessagesInput
 }
 
@@ -828,6 +851,7 @@ export type MessageUncheckedCreateWithoutUserInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type MessageCreateOrConnectWithoutUserInput = {
@@ -880,6 +904,7 @@ export type MessageScalarWhereInput = {
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   heartbeatAt?: Prisma.DateTimeNullableFilter<"Message"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Message"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Message"> | Date | string
 }
 
 export type MessageCreateWithoutSessionInput = {
@@ -901,6 +926,7 @@ export type MessageCreateWithoutSessionInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutMessagesInput
 }
 
@@ -924,6 +950,7 @@ export type MessageUncheckedCreateWithoutSessionInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type MessageCreateOrConnectWithoutSessionInput = {
@@ -972,6 +999,7 @@ export type MessageCreateManyUserInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type MessageUpdateWithoutUserInput = {
@@ -993,6 +1021,7 @@ export type MessageUpdateWithoutUserInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   session?: Prisma.SessionUpdateOneWithoutMessagesNestedInput
 }
 
@@ -1016,6 +1045,7 @@ export type MessageUncheckedUpdateWithoutUserInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type MessageUncheckedUpdateManyWithoutUserInput = {
@@ -1038,6 +1068,7 @@ export type MessageUncheckedUpdateManyWithoutUserInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type MessageCreateManySessionInput = {
@@ -1060,6 +1091,7 @@ export type MessageCreateManySessionInput = {
   bodyHash?: runtime.Bytes | null
   heartbeatAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type MessageUpdateWithoutSessionInput = {
@@ -1081,6 +1113,7 @@ export type MessageUpdateWithoutSessionInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutMessagesNestedInput
 }
 
@@ -1104,6 +1137,7 @@ export type MessageUncheckedUpdateWithoutSessionInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type MessageUncheckedUpdateManyWithoutSessionInput = {
@@ -1126,6 +1160,7 @@ export type MessageUncheckedUpdateManyWithoutSessionInput = {
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   heartbeatAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -1151,6 +1186,7 @@ export type MessageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   bodyHash?: boolean
   heartbeatAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["message"]>
@@ -1176,6 +1212,7 @@ export type MessageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   bodyHash?: boolean
   heartbeatAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["message"]>
@@ -1201,6 +1238,7 @@ export type MessageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   bodyHash?: boolean
   heartbeatAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["message"]>
@@ -1226,9 +1264,10 @@ export type MessageSelectScalar = {
   bodyHash?: boolean
   heartbeatAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
 }
 
-export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt", ExtArgs["result"]["message"]>
+export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt" | "updatedAt", ExtArgs["result"]["message"]>
 export type MessageInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1295,6 +1334,7 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     heartbeatAt: Date | null
     createdAt: Date
+    updatedAt: Date
   }, ExtArgs["result"]["message"]>
   composites: {}
 }
@@ -1740,6 +1780,7 @@ export interface MessageFieldRefs {
   readonly bodyHash: Prisma.FieldRef<"Message", 'Bytes'>
   readonly heartbeatAt: Prisma.FieldRef<"Message", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Message", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"Message", 'DateTime'>
 }
     
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Price
- * A price of a product. Only `active` can change; the trigger `prices_fixed` enforces it.
+ * A price of a product. Only `active` and `metadata` can change; the trigger `prices_fixed` enforces it.
  */
 export type PriceModel = runtime.Types.Result.DefaultSelection<Prisma.$PricePayload>
 
@@ -45,6 +45,7 @@ export type PriceMinAggregateOutputType = {
   intervalCount: number | null
   active: boolean | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type PriceMaxAggregateOutputType = {
@@ -56,6 +57,7 @@ export type PriceMaxAggregateOutputType = {
   intervalCount: number | null
   active: boolean | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type PriceCountAggregateOutputType = {
@@ -66,7 +68,9 @@ export type PriceCountAggregateOutputType = {
   interval: number
   intervalCount: number
   active: number
+  metadata: number
   createdAt: number
+  updatedAt: number
   _all: number
 }
 
@@ -90,6 +94,7 @@ export type PriceMinAggregateInputType = {
   intervalCount?: true
   active?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type PriceMaxAggregateInputType = {
@@ -101,6 +106,7 @@ export type PriceMaxAggregateInputType = {
   intervalCount?: true
   active?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type PriceCountAggregateInputType = {
@@ -111,7 +117,9 @@ export type PriceCountAggregateInputType = {
   interval?: true
   intervalCount?: true
   active?: true
+  metadata?: true
   createdAt?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -209,7 +217,9 @@ export type PriceGroupByOutputType = {
   interval: $Enums.PriceInterval | null
   intervalCount: number | null
   active: boolean
+  metadata: runtime.JsonValue
   createdAt: Date
+  updatedAt: Date
   _count: PriceCountAggregateOutputType | null
   _avg: PriceAvgAggregateOutputType | null
   _sum: PriceSumAggregateOutputType | null
@@ -243,7 +253,9 @@ export type PriceWhereInput = {
   interval?: Prisma.EnumPriceIntervalNullableFilter<"Price"> | $Enums.PriceInterval | null
   intervalCount?: Prisma.IntNullableFilter<"Price"> | number | null
   active?: Prisma.BoolFilter<"Price"> | boolean
+  metadata?: Prisma.JsonFilter<"Price">
   createdAt?: Prisma.DateTimeFilter<"Price"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Price"> | Date | string
   product?: Prisma.XOR<Prisma.ProductScalarRelationFilter, Prisma.ProductWhereInput>
   items?: Prisma.OrderItemListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
@@ -257,7 +269,9 @@ export type PriceOrderByWithRelationInput = {
   interval?: Prisma.SortOrderInput | Prisma.SortOrder
   intervalCount?: Prisma.SortOrderInput | Prisma.SortOrder
   active?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   product?: Prisma.ProductOrderByWithRelationInput
   items?: Prisma.OrderItemOrderByRelationAggregateInput
   subscriptions?: Prisma.SubscriptionOrderByRelationAggregateInput
@@ -274,7 +288,9 @@ export type PriceWhereUniqueInput = Prisma.AtLeast<{
   interval?: Prisma.EnumPriceIntervalNullableFilter<"Price"> | $Enums.PriceInterval | null
   intervalCount?: Prisma.IntNullableFilter<"Price"> | number | null
   active?: Prisma.BoolFilter<"Price"> | boolean
+  metadata?: Prisma.JsonFilter<"Price">
   createdAt?: Prisma.DateTimeFilter<"Price"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Price"> | Date | string
   product?: Prisma.XOR<Prisma.ProductScalarRelationFilter, Prisma.ProductWhereInput>
   items?: Prisma.OrderItemListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
@@ -288,7 +304,9 @@ export type PriceOrderByWithAggregationInput = {
   interval?: Prisma.SortOrderInput | Prisma.SortOrder
   intervalCount?: Prisma.SortOrderInput | Prisma.SortOrder
   active?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.PriceCountOrderByAggregateInput
   _avg?: Prisma.PriceAvgOrderByAggregateInput
   _max?: Prisma.PriceMaxOrderByAggregateInput
@@ -307,7 +325,9 @@ export type PriceScalarWhereWithAggregatesInput = {
   interval?: Prisma.EnumPriceIntervalNullableWithAggregatesFilter<"Price"> | $Enums.PriceInterval | null
   intervalCount?: Prisma.IntNullableWithAggregatesFilter<"Price"> | number | null
   active?: Prisma.BoolWithAggregatesFilter<"Price"> | boolean
+  metadata?: Prisma.JsonWithAggregatesFilter<"Price">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Price"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Price"> | Date | string
 }
 
 export type PriceCreateInput = {
@@ -317,7 +337,9 @@ export type PriceCreateInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   product: Prisma.ProductCreateNestedOneWithoutPricesInput
   items?: Prisma.OrderItemCreateNestedManyWithoutPriceInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutPriceInput
@@ -331,7 +353,9 @@ export type PriceUncheckedCreateInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   items?: Prisma.OrderItemUncheckedCreateNestedManyWithoutPriceInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutPriceInput
 }
@@ -343,7 +367,9 @@ export type PriceUpdateInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   product?: Prisma.ProductUpdateOneRequiredWithoutPricesNestedInput
   items?: Prisma.OrderItemUpdateManyWithoutPriceNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutPriceNestedInput
@@ -357,7 +383,9 @@ export type PriceUncheckedUpdateInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   items?: Prisma.OrderItemUncheckedUpdateManyWithoutPriceNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutPriceNestedInput
 }
@@ -370,7 +398,9 @@ export type PriceCreateManyInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type PriceUpdateManyMutationInput = {
@@ -380,7 +410,9 @@ export type PriceUpdateManyMutationInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type PriceUncheckedUpdateManyInput = {
@@ -391,7 +423,9 @@ export type PriceUncheckedUpdateManyInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type PriceListRelationFilter = {
@@ -412,7 +446,9 @@ export type PriceCountOrderByAggregateInput = {
   interval?: Prisma.SortOrder
   intervalCount?: Prisma.SortOrder
   active?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type PriceAvgOrderByAggregateInput = {
@@ -429,6 +465,7 @@ export type PriceMaxOrderByAggregateInput = {
   intervalCount?: Prisma.SortOrder
   active?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type PriceMinOrderByAggregateInput = {
@@ -440,6 +477,7 @@ export type PriceMinOrderByAggregateInput = {
   intervalCount?: Prisma.SortOrder
   active?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type PriceSumOrderByAggregateInput = {
@@ -533,7 +571,9 @@ export type PriceCreateWithoutProductInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   items?: Prisma.OrderItemCreateNestedManyWithoutPriceInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutPriceInput
 }
@@ -545,7 +585,9 @@ export type PriceUncheckedCreateWithoutProductInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   items?: Prisma.OrderItemUncheckedCreateNestedManyWithoutPriceInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutPriceInput
 }
@@ -587,7 +629,9 @@ export type PriceScalarWhereInput = {
   interval?: Prisma.EnumPriceIntervalNullableFilter<"Price"> | $Enums.PriceInterval | null
   intervalCount?: Prisma.IntNullableFilter<"Price"> | number | null
   active?: Prisma.BoolFilter<"Price"> | boolean
+  metadata?: Prisma.JsonFilter<"Price">
   createdAt?: Prisma.DateTimeFilter<"Price"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Price"> | Date | string
 }
 
 export type PriceCreateWithoutItemsInput = {
@@ -597,7 +641,9 @@ export type PriceCreateWithoutItemsInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   product: Prisma.ProductCreateNestedOneWithoutPricesInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutPriceInput
 }
@@ -610,7 +656,9 @@ export type PriceUncheckedCreateWithoutItemsInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutPriceInput
 }
 
@@ -637,7 +685,9 @@ export type PriceUpdateWithoutItemsInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   product?: Prisma.ProductUpdateOneRequiredWithoutPricesNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutPriceNestedInput
 }
@@ -650,7 +700,9 @@ export type PriceUncheckedUpdateWithoutItemsInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutPriceNestedInput
 }
 
@@ -661,7 +713,9 @@ export type PriceCreateWithoutSubscriptionsInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   product: Prisma.ProductCreateNestedOneWithoutPricesInput
   items?: Prisma.OrderItemCreateNestedManyWithoutPriceInput
 }
@@ -674,7 +728,9 @@ export type PriceUncheckedCreateWithoutSubscriptionsInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   items?: Prisma.OrderItemUncheckedCreateNestedManyWithoutPriceInput
 }
 
@@ -701,7 +757,9 @@ export type PriceUpdateWithoutSubscriptionsInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   product?: Prisma.ProductUpdateOneRequiredWithoutPricesNestedInput
   items?: Prisma.OrderItemUpdateManyWithoutPriceNestedInput
 }
@@ -714,7 +772,9 @@ export type PriceUncheckedUpdateWithoutSubscriptionsInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   items?: Prisma.OrderItemUncheckedUpdateManyWithoutPriceNestedInput
 }
 
@@ -725,7 +785,9 @@ export type PriceCreateManyProductInput = {
   interval?: $Enums.PriceInterval | null
   intervalCount?: number | null
   active?: boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type PriceUpdateWithoutProductInput = {
@@ -735,7 +797,9 @@ export type PriceUpdateWithoutProductInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   items?: Prisma.OrderItemUpdateManyWithoutPriceNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutPriceNestedInput
 }
@@ -747,7 +811,9 @@ export type PriceUncheckedUpdateWithoutProductInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   items?: Prisma.OrderItemUncheckedUpdateManyWithoutPriceNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutPriceNestedInput
 }
@@ -759,7 +825,9 @@ export type PriceUncheckedUpdateManyWithoutProductInput = {
   interval?: Prisma.NullableEnumPriceIntervalFieldUpdateOperationsInput | $Enums.PriceInterval | null
   intervalCount?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   active?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -810,7 +878,9 @@ export type PriceSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   interval?: boolean
   intervalCount?: boolean
   active?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   product?: boolean | Prisma.ProductDefaultArgs<ExtArgs>
   items?: boolean | Prisma.Price$itemsArgs<ExtArgs>
   subscriptions?: boolean | Prisma.Price$subscriptionsArgs<ExtArgs>
@@ -825,7 +895,9 @@ export type PriceSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   interval?: boolean
   intervalCount?: boolean
   active?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   product?: boolean | Prisma.ProductDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["price"]>
 
@@ -837,7 +909,9 @@ export type PriceSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   interval?: boolean
   intervalCount?: boolean
   active?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   product?: boolean | Prisma.ProductDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["price"]>
 
@@ -849,10 +923,12 @@ export type PriceSelectScalar = {
   interval?: boolean
   intervalCount?: boolean
   active?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
 }
 
-export type PriceOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "productId" | "unitAmount" | "currency" | "interval" | "intervalCount" | "active" | "createdAt", ExtArgs["result"]["price"]>
+export type PriceOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "productId" | "unitAmount" | "currency" | "interval" | "intervalCount" | "active" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["price"]>
 export type PriceInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   product?: boolean | Prisma.ProductDefaultArgs<ExtArgs>
   items?: boolean | Prisma.Price$itemsArgs<ExtArgs>
@@ -887,7 +963,9 @@ export type $PricePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     interval: $Enums.PriceInterval | null
     intervalCount: number | null
     active: boolean
+    metadata: runtime.JsonValue
     createdAt: Date
+    updatedAt: Date
   }, ExtArgs["result"]["price"]>
   composites: {}
 }
@@ -1321,7 +1399,9 @@ export interface PriceFieldRefs {
   readonly interval: Prisma.FieldRef<"Price", 'PriceInterval'>
   readonly intervalCount: Prisma.FieldRef<"Price", 'Int'>
   readonly active: Prisma.FieldRef<"Price", 'Boolean'>
+  readonly metadata: Prisma.FieldRef<"Price", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Price", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"Price", 'DateTime'>
 }
     
 

@@ -62,6 +62,7 @@ export type SubscriptionMinAggregateOutputType = {
   dueAt: Date | null
   abandoned: boolean | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type SubscriptionMaxAggregateOutputType = {
@@ -88,6 +89,7 @@ export type SubscriptionMaxAggregateOutputType = {
   dueAt: Date | null
   abandoned: boolean | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type SubscriptionCountAggregateOutputType = {
@@ -116,6 +118,7 @@ export type SubscriptionCountAggregateOutputType = {
   abandoned: number
   metadata: number
   createdAt: number
+  updatedAt: number
   _all: number
 }
 
@@ -156,6 +159,7 @@ export type SubscriptionMinAggregateInputType = {
   dueAt?: true
   abandoned?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type SubscriptionMaxAggregateInputType = {
@@ -182,6 +186,7 @@ export type SubscriptionMaxAggregateInputType = {
   dueAt?: true
   abandoned?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type SubscriptionCountAggregateInputType = {
@@ -210,6 +215,7 @@ export type SubscriptionCountAggregateInputType = {
   abandoned?: true
   metadata?: true
   createdAt?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -325,6 +331,7 @@ export type SubscriptionGroupByOutputType = {
   abandoned: boolean
   metadata: runtime.JsonValue
   createdAt: Date
+  updatedAt: Date
   _count: SubscriptionCountAggregateOutputType | null
   _avg: SubscriptionAvgAggregateOutputType | null
   _sum: SubscriptionSumAggregateOutputType | null
@@ -376,6 +383,7 @@ export type SubscriptionWhereInput = {
   abandoned?: Prisma.BoolFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonFilter<"Subscription">
   createdAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   price?: Prisma.XOR<Prisma.PriceScalarRelationFilter, Prisma.PriceWhereInput>
@@ -409,6 +417,7 @@ export type SubscriptionOrderByWithRelationInput = {
   abandoned?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
   owner?: Prisma.UserOrderByWithRelationInput
   price?: Prisma.PriceOrderByWithRelationInput
@@ -445,6 +454,7 @@ export type SubscriptionWhereUniqueInput = Prisma.AtLeast<{
   abandoned?: Prisma.BoolFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonFilter<"Subscription">
   createdAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   price?: Prisma.XOR<Prisma.PriceScalarRelationFilter, Prisma.PriceWhereInput>
@@ -478,6 +488,7 @@ export type SubscriptionOrderByWithAggregationInput = {
   abandoned?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.SubscriptionCountOrderByAggregateInput
   _avg?: Prisma.SubscriptionAvgOrderByAggregateInput
   _max?: Prisma.SubscriptionMaxOrderByAggregateInput
@@ -514,6 +525,7 @@ export type SubscriptionScalarWhereWithAggregatesInput = {
   abandoned?: Prisma.BoolWithAggregatesFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonWithAggregatesFilter<"Subscription">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Subscription"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Subscription"> | Date | string
 }
 
 export type SubscriptionCreateInput = {
@@ -539,6 +551,7 @@ export type SubscriptionCreateInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
   owner: Prisma.UserCreateNestedOneWithoutSubscriptionsInput
   price: Prisma.PriceCreateNestedOneWithoutSubscriptionsInput
@@ -572,6 +585,7 @@ export type SubscriptionUncheckedCreateInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutSubscriptionInput
 }
@@ -599,6 +613,7 @@ export type SubscriptionUpdateInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutSubscriptionsNestedInput
   price?: Prisma.PriceUpdateOneRequiredWithoutSubscriptionsNestedInput
@@ -632,6 +647,7 @@ export type SubscriptionUncheckedUpdateInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutSubscriptionNestedInput
 }
@@ -662,6 +678,7 @@ export type SubscriptionCreateManyInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type SubscriptionUpdateManyMutationInput = {
@@ -687,6 +704,7 @@ export type SubscriptionUpdateManyMutationInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SubscriptionUncheckedUpdateManyInput = {
@@ -715,6 +733,7 @@ export type SubscriptionUncheckedUpdateManyInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SubscriptionListRelationFilter = {
@@ -758,6 +777,7 @@ export type SubscriptionCountOrderByAggregateInput = {
   abandoned?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type SubscriptionAvgOrderByAggregateInput = {
@@ -790,6 +810,7 @@ export type SubscriptionMaxOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   abandoned?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type SubscriptionMinOrderByAggregateInput = {
@@ -816,6 +837,7 @@ export type SubscriptionMinOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   abandoned?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type SubscriptionSumOrderByAggregateInput = {
@@ -1009,6 +1031,7 @@ export type SubscriptionCreateWithoutOwnerInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
   price: Prisma.PriceCreateNestedOneWithoutSubscriptionsInput
   orders?: Prisma.OrderCreateNestedManyWithoutSubscriptionInput
@@ -1040,6 +1063,7 @@ export type SubscriptionUncheckedCreateWithoutOwnerInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutSubscriptionInput
 }
@@ -1099,6 +1123,7 @@ export type SubscriptionScalarWhereInput = {
   abandoned?: Prisma.BoolFilter<"Subscription"> | boolean
   metadata?: Prisma.JsonFilter<"Subscription">
   createdAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Subscription"> | Date | string
 }
 
 export type SubscriptionCreateWithoutProjectInput = {
@@ -1124,6 +1149,7 @@ export type SubscriptionCreateWithoutProjectInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   owner: Prisma.UserCreateNestedOneWithoutSubscriptionsInput
   price: Prisma.PriceCreateNestedOneWithoutSubscriptionsInput
   orders?: Prisma.OrderCreateNestedManyWithoutSubscriptionInput
@@ -1155,6 +1181,7 @@ export type SubscriptionUncheckedCreateWithoutProjectInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutSubscriptionInput
 }
@@ -1208,6 +1235,7 @@ export type SubscriptionCreateWithoutPriceInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
   owner: Prisma.UserCreateNestedOneWithoutSubscriptionsInput
   orders?: Prisma.OrderCreateNestedManyWithoutSubscriptionInput
@@ -1239,6 +1267,7 @@ export type SubscriptionUncheckedCreateWithoutPriceInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutSubscriptionInput
 }
@@ -1292,6 +1321,7 @@ export type SubscriptionCreateWithoutOrdersInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
   owner: Prisma.UserCreateNestedOneWithoutSubscriptionsInput
   price: Prisma.PriceCreateNestedOneWithoutSubscriptionsInput
@@ -1324,6 +1354,7 @@ export type SubscriptionUncheckedCreateWithoutOrdersInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutSubscriptionInput
 }
 
@@ -1366,6 +1397,7 @@ export type SubscriptionUpdateWithoutOrdersInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutSubscriptionsNestedInput
   price?: Prisma.PriceUpdateOneRequiredWithoutSubscriptionsNestedInput
@@ -1398,6 +1430,7 @@ export type SubscriptionUncheckedUpdateWithoutOrdersInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutSubscriptionNestedInput
 }
 
@@ -1424,6 +1457,7 @@ export type SubscriptionCreateWithoutCheckoutsInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   project?: Prisma.ProjectCreateNestedOneWithoutSubscriptionsInput
   owner: Prisma.UserCreateNestedOneWithoutSubscriptionsInput
   price: Prisma.PriceCreateNestedOneWithoutSubscriptionsInput
@@ -1456,6 +1490,7 @@ export type SubscriptionUncheckedCreateWithoutCheckoutsInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutSubscriptionInput
 }
 
@@ -1498,6 +1533,7 @@ export type SubscriptionUpdateWithoutCheckoutsInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutSubscriptionsNestedInput
   price?: Prisma.PriceUpdateOneRequiredWithoutSubscriptionsNestedInput
@@ -1530,6 +1566,7 @@ export type SubscriptionUncheckedUpdateWithoutCheckoutsInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
 }
 
@@ -1558,6 +1595,7 @@ export type SubscriptionCreateManyOwnerInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type SubscriptionUpdateWithoutOwnerInput = {
@@ -1583,6 +1621,7 @@ export type SubscriptionUpdateWithoutOwnerInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
   price?: Prisma.PriceUpdateOneRequiredWithoutSubscriptionsNestedInput
   orders?: Prisma.OrderUpdateManyWithoutSubscriptionNestedInput
@@ -1614,6 +1653,7 @@ export type SubscriptionUncheckedUpdateWithoutOwnerInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutSubscriptionNestedInput
 }
@@ -1643,6 +1683,7 @@ export type SubscriptionUncheckedUpdateManyWithoutOwnerInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SubscriptionCreateManyProjectInput = {
@@ -1670,6 +1711,7 @@ export type SubscriptionCreateManyProjectInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type SubscriptionUpdateWithoutProjectInput = {
@@ -1695,6 +1737,7 @@ export type SubscriptionUpdateWithoutProjectInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   owner?: Prisma.UserUpdateOneRequiredWithoutSubscriptionsNestedInput
   price?: Prisma.PriceUpdateOneRequiredWithoutSubscriptionsNestedInput
   orders?: Prisma.OrderUpdateManyWithoutSubscriptionNestedInput
@@ -1726,6 +1769,7 @@ export type SubscriptionUncheckedUpdateWithoutProjectInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutSubscriptionNestedInput
 }
@@ -1755,6 +1799,7 @@ export type SubscriptionUncheckedUpdateManyWithoutProjectInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SubscriptionCreateManyPriceInput = {
@@ -1782,6 +1827,7 @@ export type SubscriptionCreateManyPriceInput = {
   abandoned?: boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
+  updatedAt?: Date | string
 }
 
 export type SubscriptionUpdateWithoutPriceInput = {
@@ -1807,6 +1853,7 @@ export type SubscriptionUpdateWithoutPriceInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneWithoutSubscriptionsNestedInput
   owner?: Prisma.UserUpdateOneRequiredWithoutSubscriptionsNestedInput
   orders?: Prisma.OrderUpdateManyWithoutSubscriptionNestedInput
@@ -1838,6 +1885,7 @@ export type SubscriptionUncheckedUpdateWithoutPriceInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   orders?: Prisma.OrderUncheckedUpdateManyWithoutSubscriptionNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutSubscriptionNestedInput
 }
@@ -1867,6 +1915,7 @@ export type SubscriptionUncheckedUpdateManyWithoutPriceInput = {
   abandoned?: Prisma.BoolFieldUpdateOperationsInput | boolean
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -1935,6 +1984,7 @@ export type SubscriptionSelect<ExtArgs extends runtime.Types.Extensions.Internal
   abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   price?: boolean | Prisma.PriceDefaultArgs<ExtArgs>
@@ -1969,6 +2019,7 @@ export type SubscriptionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   price?: boolean | Prisma.PriceDefaultArgs<ExtArgs>
@@ -2000,6 +2051,7 @@ export type SubscriptionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   price?: boolean | Prisma.PriceDefaultArgs<ExtArgs>
@@ -2031,9 +2083,10 @@ export type SubscriptionSelectScalar = {
   abandoned?: boolean
   metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
 }
 
-export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "syncedAt" | "syncPending" | "card" | "tries" | "dueAt" | "abandoned" | "metadata" | "createdAt", ExtArgs["result"]["subscription"]>
+export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "syncedAt" | "syncPending" | "card" | "tries" | "dueAt" | "abandoned" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["subscription"]>
 export type SubscriptionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2123,6 +2176,7 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     abandoned: boolean
     metadata: runtime.JsonValue
     createdAt: Date
+    updatedAt: Date
   }, ExtArgs["result"]["subscription"]>
   composites: {}
 }
@@ -2576,6 +2630,7 @@ export interface SubscriptionFieldRefs {
   readonly abandoned: Prisma.FieldRef<"Subscription", 'Boolean'>
   readonly metadata: Prisma.FieldRef<"Subscription", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Subscription", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"Subscription", 'DateTime'>
 }
     
 

@@ -53,6 +53,7 @@ export type UploadMinAggregateOutputType = {
   fileId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
   tempName: string | null
   holder: string | null
   heldUntil: Date | null
@@ -76,6 +77,7 @@ export type UploadMaxAggregateOutputType = {
   fileId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
   tempName: string | null
   holder: string | null
   heldUntil: Date | null
@@ -101,6 +103,7 @@ export type UploadCountAggregateOutputType = {
   fileId: number
   expiresAt: number
   createdAt: number
+  updatedAt: number
   tempName: number
   holder: number
   heldUntil: number
@@ -136,6 +139,7 @@ export type UploadMinAggregateInputType = {
   fileId?: true
   expiresAt?: true
   createdAt?: true
+  updatedAt?: true
   tempName?: true
   holder?: true
   heldUntil?: true
@@ -159,6 +163,7 @@ export type UploadMaxAggregateInputType = {
   fileId?: true
   expiresAt?: true
   createdAt?: true
+  updatedAt?: true
   tempName?: true
   holder?: true
   heldUntil?: true
@@ -184,6 +189,7 @@ export type UploadCountAggregateInputType = {
   fileId?: true
   expiresAt?: true
   createdAt?: true
+  updatedAt?: true
   tempName?: true
   holder?: true
   heldUntil?: true
@@ -296,6 +302,7 @@ export type UploadGroupByOutputType = {
   fileId: string | null
   expiresAt: Date
   createdAt: Date
+  updatedAt: Date
   tempName: string | null
   holder: string | null
   heldUntil: Date | null
@@ -344,6 +351,7 @@ export type UploadWhereInput = {
   fileId?: Prisma.StringNullableFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -371,6 +379,7 @@ export type UploadOrderByWithRelationInput = {
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -401,6 +410,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   received?: Prisma.BigIntFilter<"Upload"> | bigint | number
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -428,6 +438,7 @@ export type UploadOrderByWithAggregationInput = {
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -461,6 +472,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   fileId?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
@@ -484,6 +496,7 @@ export type UploadCreateInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -511,6 +524,7 @@ export type UploadUncheckedCreateInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -534,6 +548,7 @@ export type UploadUpdateInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -561,6 +576,7 @@ export type UploadUncheckedUpdateInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -586,6 +602,7 @@ export type UploadCreateManyInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -609,6 +626,7 @@ export type UploadUpdateManyMutationInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -634,6 +652,7 @@ export type UploadUncheckedUpdateManyInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -669,6 +688,7 @@ export type UploadCountOrderByAggregateInput = {
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
@@ -697,6 +717,7 @@ export type UploadMaxOrderByAggregateInput = {
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
@@ -720,6 +741,7 @@ export type UploadMinOrderByAggregateInput = {
   fileId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
@@ -841,6 +863,7 @@ export type UploadCreateWithoutUserInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -866,6 +889,7 @@ export type UploadUncheckedCreateWithoutUserInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -920,6 +944,7 @@ export type UploadScalarWhereInput = {
   fileId?: Prisma.StringNullableFilter<"Upload"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -943,6 +968,7 @@ export type UploadCreateWithoutProjectInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -968,6 +994,7 @@ export type UploadUncheckedCreateWithoutProjectInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -1018,6 +1045,7 @@ export type UploadCreateManyUserInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -1041,6 +1069,7 @@ export type UploadUpdateWithoutUserInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1066,6 +1095,7 @@ export type UploadUncheckedUpdateWithoutUserInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1090,6 +1120,7 @@ export type UploadUncheckedUpdateManyWithoutUserInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1114,6 +1145,7 @@ export type UploadCreateManyProjectInput = {
   fileId?: string | null
   expiresAt: Date | string
   createdAt?: Date | string
+  updatedAt?: Date | string
   tempName?: string | null
   holder?: string | null
   heldUntil?: Date | string | null
@@ -1137,6 +1169,7 @@ export type UploadUpdateWithoutProjectInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1162,6 +1195,7 @@ export type UploadUncheckedUpdateWithoutProjectInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1186,6 +1220,7 @@ export type UploadUncheckedUpdateManyWithoutProjectInput = {
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1213,6 +1248,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
@@ -1240,6 +1276,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
@@ -1267,6 +1304,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
@@ -1294,13 +1332,14 @@ export type UploadSelectScalar = {
   fileId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   tempName?: boolean
   holder?: boolean
   heldUntil?: boolean
   leaseRequestedAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "rawMetadata" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "tempName" | "holder" | "heldUntil" | "leaseRequestedAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "rawMetadata" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "updatedAt" | "tempName" | "holder" | "heldUntil" | "leaseRequestedAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1366,6 +1405,7 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     expiresAt: Date
     createdAt: Date
+    updatedAt: Date
     /**
      * The name of the partial file; null means the upload id. When a lease has expired, the next holder copies
      * the bytes to a new file.
@@ -1821,6 +1861,7 @@ export interface UploadFieldRefs {
   readonly fileId: Prisma.FieldRef<"Upload", 'String'>
   readonly expiresAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Upload", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly tempName: Prisma.FieldRef<"Upload", 'String'>
   readonly holder: Prisma.FieldRef<"Upload", 'String'>
   readonly heldUntil: Prisma.FieldRef<"Upload", 'DateTime'>

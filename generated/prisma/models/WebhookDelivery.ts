@@ -42,6 +42,7 @@ export type WebhookDeliveryMinAggregateOutputType = {
   tries: number | null
   nextAttemptAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type WebhookDeliveryMaxAggregateOutputType = {
@@ -52,6 +53,7 @@ export type WebhookDeliveryMaxAggregateOutputType = {
   tries: number | null
   nextAttemptAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type WebhookDeliveryCountAggregateOutputType = {
@@ -64,6 +66,7 @@ export type WebhookDeliveryCountAggregateOutputType = {
   request: number
   nextAttemptAt: number
   createdAt: number
+  updatedAt: number
   _all: number
 }
 
@@ -84,6 +87,7 @@ export type WebhookDeliveryMinAggregateInputType = {
   tries?: true
   nextAttemptAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type WebhookDeliveryMaxAggregateInputType = {
@@ -94,6 +98,7 @@ export type WebhookDeliveryMaxAggregateInputType = {
   tries?: true
   nextAttemptAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type WebhookDeliveryCountAggregateInputType = {
@@ -106,6 +111,7 @@ export type WebhookDeliveryCountAggregateInputType = {
   request?: true
   nextAttemptAt?: true
   createdAt?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -205,6 +211,7 @@ export type WebhookDeliveryGroupByOutputType = {
   request: runtime.JsonValue | null
   nextAttemptAt: Date | null
   createdAt: Date
+  updatedAt: Date
   _count: WebhookDeliveryCountAggregateOutputType | null
   _avg: WebhookDeliveryAvgAggregateOutputType | null
   _sum: WebhookDeliverySumAggregateOutputType | null
@@ -240,6 +247,7 @@ export type WebhookDeliveryWhereInput = {
   request?: Prisma.JsonNullableFilter<"WebhookDelivery">
   nextAttemptAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
 }
@@ -254,6 +262,7 @@ export type WebhookDeliveryOrderByWithRelationInput = {
   request?: Prisma.SortOrderInput | Prisma.SortOrder
   nextAttemptAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   endpoint?: Prisma.WebhookEndpointOrderByWithRelationInput
   event?: Prisma.EventOrderByWithRelationInput
 }
@@ -271,6 +280,7 @@ export type WebhookDeliveryWhereUniqueInput = Prisma.AtLeast<{
   request?: Prisma.JsonNullableFilter<"WebhookDelivery">
   nextAttemptAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
 }, "id">
@@ -285,6 +295,7 @@ export type WebhookDeliveryOrderByWithAggregationInput = {
   request?: Prisma.SortOrderInput | Prisma.SortOrder
   nextAttemptAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.WebhookDeliveryCountOrderByAggregateInput
   _avg?: Prisma.WebhookDeliveryAvgOrderByAggregateInput
   _max?: Prisma.WebhookDeliveryMaxOrderByAggregateInput
@@ -305,6 +316,7 @@ export type WebhookDeliveryScalarWhereWithAggregatesInput = {
   request?: Prisma.JsonNullableWithAggregatesFilter<"WebhookDelivery">
   nextAttemptAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
 }
 
 export type WebhookDeliveryCreateInput = {
@@ -315,6 +327,7 @@ export type WebhookDeliveryCreateInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
   endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
   event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
 }
@@ -329,6 +342,7 @@ export type WebhookDeliveryUncheckedCreateInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookDeliveryUpdateInput = {
@@ -339,6 +353,7 @@ export type WebhookDeliveryUpdateInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
   event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
 }
@@ -353,6 +368,7 @@ export type WebhookDeliveryUncheckedUpdateInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookDeliveryCreateManyInput = {
@@ -365,6 +381,7 @@ export type WebhookDeliveryCreateManyInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookDeliveryUpdateManyMutationInput = {
@@ -375,6 +392,7 @@ export type WebhookDeliveryUpdateManyMutationInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookDeliveryUncheckedUpdateManyInput = {
@@ -387,6 +405,7 @@ export type WebhookDeliveryUncheckedUpdateManyInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookDeliveryListRelationFilter = {
@@ -409,6 +428,7 @@ export type WebhookDeliveryCountOrderByAggregateInput = {
   request?: Prisma.SortOrder
   nextAttemptAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type WebhookDeliveryAvgOrderByAggregateInput = {
@@ -423,6 +443,7 @@ export type WebhookDeliveryMaxOrderByAggregateInput = {
   tries?: Prisma.SortOrder
   nextAttemptAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type WebhookDeliveryMinOrderByAggregateInput = {
@@ -433,6 +454,7 @@ export type WebhookDeliveryMinOrderByAggregateInput = {
   tries?: Prisma.SortOrder
   nextAttemptAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type WebhookDeliverySumOrderByAggregateInput = {
@@ -535,6 +557,7 @@ export type WebhookDeliveryCreateWithoutEventInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
   endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
 }
 
@@ -547,6 +570,7 @@ export type WebhookDeliveryUncheckedCreateWithoutEventInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookDeliveryCreateOrConnectWithoutEventInput = {
@@ -588,6 +612,7 @@ export type WebhookDeliveryScalarWhereInput = {
   request?: Prisma.JsonNullableFilter<"WebhookDelivery">
   nextAttemptAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
 }
 
 export type WebhookDeliveryCreateWithoutEndpointInput = {
@@ -598,6 +623,7 @@ export type WebhookDeliveryCreateWithoutEndpointInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
   event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
 }
 
@@ -610,6 +636,7 @@ export type WebhookDeliveryUncheckedCreateWithoutEndpointInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookDeliveryCreateOrConnectWithoutEndpointInput = {
@@ -647,6 +674,7 @@ export type WebhookDeliveryCreateManyEventInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookDeliveryUpdateWithoutEventInput = {
@@ -657,6 +685,7 @@ export type WebhookDeliveryUpdateWithoutEventInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
 }
 
@@ -669,6 +698,7 @@ export type WebhookDeliveryUncheckedUpdateWithoutEventInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookDeliveryUncheckedUpdateManyWithoutEventInput = {
@@ -680,6 +710,7 @@ export type WebhookDeliveryUncheckedUpdateManyWithoutEventInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookDeliveryCreateManyEndpointInput = {
@@ -691,6 +722,7 @@ export type WebhookDeliveryCreateManyEndpointInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookDeliveryUpdateWithoutEndpointInput = {
@@ -701,6 +733,7 @@ export type WebhookDeliveryUpdateWithoutEndpointInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
 }
 
@@ -713,6 +746,7 @@ export type WebhookDeliveryUncheckedUpdateWithoutEndpointInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookDeliveryUncheckedUpdateManyWithoutEndpointInput = {
@@ -724,6 +758,7 @@ export type WebhookDeliveryUncheckedUpdateManyWithoutEndpointInput = {
   request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -738,6 +773,7 @@ export type WebhookDeliverySelect<ExtArgs extends runtime.Types.Extensions.Inter
   request?: boolean
   nextAttemptAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookDelivery"]>
@@ -752,6 +788,7 @@ export type WebhookDeliverySelectCreateManyAndReturn<ExtArgs extends runtime.Typ
   request?: boolean
   nextAttemptAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookDelivery"]>
@@ -766,6 +803,7 @@ export type WebhookDeliverySelectUpdateManyAndReturn<ExtArgs extends runtime.Typ
   request?: boolean
   nextAttemptAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookDelivery"]>
@@ -780,9 +818,10 @@ export type WebhookDeliverySelectScalar = {
   request?: boolean
   nextAttemptAt?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
 }
 
-export type WebhookDeliveryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "endpointId" | "eventId" | "status" | "tries" | "attempts" | "request" | "nextAttemptAt" | "createdAt", ExtArgs["result"]["webhookDelivery"]>
+export type WebhookDeliveryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "endpointId" | "eventId" | "status" | "tries" | "attempts" | "request" | "nextAttemptAt" | "createdAt" | "updatedAt", ExtArgs["result"]["webhookDelivery"]>
 export type WebhookDeliveryInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -824,6 +863,7 @@ export type $WebhookDeliveryPayload<ExtArgs extends runtime.Types.Extensions.Int
      */
     nextAttemptAt: Date | null
     createdAt: Date
+    updatedAt: Date
   }, ExtArgs["result"]["webhookDelivery"]>
   composites: {}
 }
@@ -1258,6 +1298,7 @@ export interface WebhookDeliveryFieldRefs {
   readonly request: Prisma.FieldRef<"WebhookDelivery", 'Json'>
   readonly nextAttemptAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
 }
     
 

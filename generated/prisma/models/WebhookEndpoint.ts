@@ -38,6 +38,7 @@ export type WebhookEndpointMinAggregateOutputType = {
   failingSince: Date | null
   deletedAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type WebhookEndpointMaxAggregateOutputType = {
@@ -54,6 +55,7 @@ export type WebhookEndpointMaxAggregateOutputType = {
   failingSince: Date | null
   deletedAt: Date | null
   createdAt: Date | null
+  updatedAt: Date | null
 }
 
 export type WebhookEndpointCountAggregateOutputType = {
@@ -72,7 +74,9 @@ export type WebhookEndpointCountAggregateOutputType = {
   previousExpiresAt: number
   failingSince: number
   deletedAt: number
+  metadata: number
   createdAt: number
+  updatedAt: number
   _all: number
 }
 
@@ -91,6 +95,7 @@ export type WebhookEndpointMinAggregateInputType = {
   failingSince?: true
   deletedAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type WebhookEndpointMaxAggregateInputType = {
@@ -107,6 +112,7 @@ export type WebhookEndpointMaxAggregateInputType = {
   failingSince?: true
   deletedAt?: true
   createdAt?: true
+  updatedAt?: true
 }
 
 export type WebhookEndpointCountAggregateInputType = {
@@ -125,7 +131,9 @@ export type WebhookEndpointCountAggregateInputType = {
   previousExpiresAt?: true
   failingSince?: true
   deletedAt?: true
+  metadata?: true
   createdAt?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -217,7 +225,9 @@ export type WebhookEndpointGroupByOutputType = {
   previousExpiresAt: Date | null
   failingSince: Date | null
   deletedAt: Date | null
+  metadata: runtime.JsonValue
   createdAt: Date
+  updatedAt: Date
   _count: WebhookEndpointCountAggregateOutputType | null
   _min: WebhookEndpointMinAggregateOutputType | null
   _max: WebhookEndpointMaxAggregateOutputType | null
@@ -257,7 +267,9 @@ export type WebhookEndpointWhereInput = {
   previousExpiresAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
 }
@@ -278,7 +290,9 @@ export type WebhookEndpointOrderByWithRelationInput = {
   previousExpiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   failingSince?: Prisma.SortOrderInput | Prisma.SortOrder
   deletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
   deliveries?: Prisma.WebhookDeliveryOrderByRelationAggregateInput
 }
@@ -302,7 +316,9 @@ export type WebhookEndpointWhereUniqueInput = Prisma.AtLeast<{
   previousExpiresAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
 }, "id">
@@ -323,7 +339,9 @@ export type WebhookEndpointOrderByWithAggregationInput = {
   previousExpiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   failingSince?: Prisma.SortOrderInput | Prisma.SortOrder
   deletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.WebhookEndpointCountOrderByAggregateInput
   _max?: Prisma.WebhookEndpointMaxOrderByAggregateInput
   _min?: Prisma.WebhookEndpointMinOrderByAggregateInput
@@ -348,7 +366,9 @@ export type WebhookEndpointScalarWhereWithAggregatesInput = {
   previousExpiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
   failingSince?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
+  metadata?: Prisma.JsonWithAggregatesFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookEndpoint"> | Date | string
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookEndpoint"> | Date | string
 }
 
 export type WebhookEndpointCreateInput = {
@@ -366,7 +386,9 @@ export type WebhookEndpointCreateInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutEndpointsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEndpointInput
 }
@@ -387,7 +409,9 @@ export type WebhookEndpointUncheckedCreateInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEndpointInput
 }
 
@@ -406,7 +430,9 @@ export type WebhookEndpointUpdateInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutEndpointsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEndpointNestedInput
 }
@@ -427,7 +453,9 @@ export type WebhookEndpointUncheckedUpdateInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEndpointNestedInput
 }
 
@@ -447,7 +475,9 @@ export type WebhookEndpointCreateManyInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookEndpointUpdateManyMutationInput = {
@@ -465,7 +495,9 @@ export type WebhookEndpointUpdateManyMutationInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookEndpointUncheckedUpdateManyInput = {
@@ -484,7 +516,9 @@ export type WebhookEndpointUncheckedUpdateManyInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookEndpointListRelationFilter = {
@@ -513,7 +547,9 @@ export type WebhookEndpointCountOrderByAggregateInput = {
   previousExpiresAt?: Prisma.SortOrder
   failingSince?: Prisma.SortOrder
   deletedAt?: Prisma.SortOrder
+  metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type WebhookEndpointMaxOrderByAggregateInput = {
@@ -530,6 +566,7 @@ export type WebhookEndpointMaxOrderByAggregateInput = {
   failingSince?: Prisma.SortOrder
   deletedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type WebhookEndpointMinOrderByAggregateInput = {
@@ -546,6 +583,7 @@ export type WebhookEndpointMinOrderByAggregateInput = {
   failingSince?: Prisma.SortOrder
   deletedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type WebhookEndpointScalarRelationFilter = {
@@ -651,7 +689,9 @@ export type WebhookEndpointCreateWithoutUserInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEndpointInput
 }
 
@@ -670,7 +710,9 @@ export type WebhookEndpointUncheckedCreateWithoutUserInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEndpointInput
 }
 
@@ -719,7 +761,9 @@ export type WebhookEndpointScalarWhereInput = {
   previousExpiresAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  metadata?: Prisma.JsonFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
 }
 
 export type WebhookEndpointCreateWithoutDeliveriesInput = {
@@ -737,7 +781,9 @@ export type WebhookEndpointCreateWithoutDeliveriesInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutEndpointsInput
 }
 
@@ -757,7 +803,9 @@ export type WebhookEndpointUncheckedCreateWithoutDeliveriesInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookEndpointCreateOrConnectWithoutDeliveriesInput = {
@@ -791,7 +839,9 @@ export type WebhookEndpointUpdateWithoutDeliveriesInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutEndpointsNestedInput
 }
 
@@ -811,7 +861,9 @@ export type WebhookEndpointUncheckedUpdateWithoutDeliveriesInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookEndpointCreateManyUserInput = {
@@ -829,7 +881,9 @@ export type WebhookEndpointCreateManyUserInput = {
   previousExpiresAt?: Date | string | null
   failingSince?: Date | string | null
   deletedAt?: Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  updatedAt?: Date | string
 }
 
 export type WebhookEndpointUpdateWithoutUserInput = {
@@ -847,7 +901,9 @@ export type WebhookEndpointUpdateWithoutUserInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEndpointNestedInput
 }
 
@@ -866,7 +922,9 @@ export type WebhookEndpointUncheckedUpdateWithoutUserInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEndpointNestedInput
 }
 
@@ -885,7 +943,9 @@ export type WebhookEndpointUncheckedUpdateManyWithoutUserInput = {
   previousExpiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -935,7 +995,9 @@ export type WebhookEndpointSelect<ExtArgs extends runtime.Types.Extensions.Inter
   previousExpiresAt?: boolean
   failingSince?: boolean
   deletedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   deliveries?: boolean | Prisma.WebhookEndpoint$deliveriesArgs<ExtArgs>
   _count?: boolean | Prisma.WebhookEndpointCountOutputTypeDefaultArgs<ExtArgs>
@@ -957,7 +1019,9 @@ export type WebhookEndpointSelectCreateManyAndReturn<ExtArgs extends runtime.Typ
   previousExpiresAt?: boolean
   failingSince?: boolean
   deletedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookEndpoint"]>
 
@@ -977,7 +1041,9 @@ export type WebhookEndpointSelectUpdateManyAndReturn<ExtArgs extends runtime.Typ
   previousExpiresAt?: boolean
   failingSince?: boolean
   deletedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookEndpoint"]>
 
@@ -997,10 +1063,12 @@ export type WebhookEndpointSelectScalar = {
   previousExpiresAt?: boolean
   failingSince?: boolean
   deletedAt?: boolean
+  metadata?: boolean
   createdAt?: boolean
+  updatedAt?: boolean
 }
 
-export type WebhookEndpointOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "url" | "description" | "eventTypes" | "enabled" | "disabledReason" | "scopes" | "projectIds" | "allProjects" | "secret" | "previousSecret" | "previousExpiresAt" | "failingSince" | "deletedAt" | "createdAt", ExtArgs["result"]["webhookEndpoint"]>
+export type WebhookEndpointOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "url" | "description" | "eventTypes" | "enabled" | "disabledReason" | "scopes" | "projectIds" | "allProjects" | "secret" | "previousSecret" | "previousExpiresAt" | "failingSince" | "deletedAt" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["webhookEndpoint"]>
 export type WebhookEndpointInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   deliveries?: boolean | Prisma.WebhookEndpoint$deliveriesArgs<ExtArgs>
@@ -1057,7 +1125,9 @@ export type $WebhookEndpointPayload<ExtArgs extends runtime.Types.Extensions.Int
      * Set when the endpoint is deleted. A job then deletes its deliveries and this row.
      */
     deletedAt: Date | null
+    metadata: runtime.JsonValue
     createdAt: Date
+    updatedAt: Date
   }, ExtArgs["result"]["webhookEndpoint"]>
   composites: {}
 }
@@ -1498,7 +1568,9 @@ export interface WebhookEndpointFieldRefs {
   readonly previousExpiresAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
   readonly failingSince: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
   readonly deletedAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
+  readonly metadata: Prisma.FieldRef<"WebhookEndpoint", 'Json'>
   readonly createdAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
+  readonly updatedAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
 }
     
 

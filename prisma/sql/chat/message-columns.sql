@@ -12,4 +12,4 @@ coalesce((
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
   WHERE {readable workspace=(c->>'space_id')}), '[]') AS citations,
-m.error, m.metadata, m.created_at
+m.error, m.metadata, m.created_at, m.updated_at

@@ -7,7 +7,7 @@ WITH p AS (
   VALUES (:id, :name, :description?, :category?, :owner_id, :tags, :metadata, :created_at, :created_at)
   RETURNING *
 ), m AS (
-  INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
-  SELECT :member_id, p.id, p.owner_id, 'owner', :created_at, :created_at FROM p
+  INSERT INTO members (id, project_id, user_id, role, created_at)
+  SELECT :member_id, p.id, p.owner_id, 'owner', :created_at FROM p
 )
 SELECT {project-columns}, 'owner' AS your_role FROM p

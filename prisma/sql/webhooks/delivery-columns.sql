@@ -5,7 +5,7 @@
 -- @type request { url: string; headers: Record<string, string> }
 -- @type event Schemas['PlatformEvent']
 d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
-d.next_attempt_at, d.request, d.created_at,
+d.next_attempt_at, d.request, d.created_at, d.updated_at,
 CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT {events/is-tenant-event type=e.type}
   ELSE coalesce(m.role <= e.role, false) END AS readable,
 json_build_object('id', e.id, 'type', e.type,

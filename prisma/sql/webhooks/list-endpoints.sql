@@ -1,9 +1,10 @@
 -- The endpoints of a user.
 -- @page
 -- @type event_types Schemas['WebhookEndpoint']['event_types']
+-- @type metadata Record<string, string>
 -- @type disabled_reason Schemas['WebhookEndpoint']['disabled_reason']
 SELECT id, url, description, event_types AS "event_types!", enabled, disabled_reason,
-  CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, created_at
+  CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
 FROM webhook_endpoints
 WHERE user_id = :user_id AND deleted_at IS NULL
 -- @sort created_at

@@ -1,5 +1,6 @@
 // Receives the bytes of an upload: checks the offset, appends them under the upload's lease, and finishes a
 // complete upload.
+import * as sql from '../../../generated/sql/storage.ts'
 import type { FilePart } from '../../../infra/contract/operation.ts'
 import type { Database, Db } from '../../../infra/database/database.ts'
 import { ApiError, conflict } from '../../../infra/errors.ts'
@@ -82,7 +83,8 @@ export async function receiveFirstBytes(
   const { operation, principal } = request
   try {
     const uploadRequest = { operation, principal, params: { id: upload.id } }
-    return await receiveBytes(db, services, uploadRequest, { offset: 0, body, checksum })
+    const received = await receiveBytes(db, services, uploadRequest, { offset: 0, body, checksum })
+    return (await sql.findUpload(db, { id: upload.id })) ?? received
   } catch (error) {
     if (error instanceof ApiError && error.details.constraint === 'checksum') return upload
     if (!isRepeatable) await deleteUnclaimedUpload(db, services, upload.id).catch(() => {})

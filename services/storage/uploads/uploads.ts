@@ -162,6 +162,7 @@ export function toUpload({
   offset,
   expires_at,
   created_at,
+  updated_at,
 }: StoredUpload): Upload {
-  return { id, project_id, file_id, name, length, offset, expires_at, created_at }
+  return { id, project_id, file_id, name, length, offset, expires_at, created_at, updated_at }
 }
