@@ -188,7 +188,8 @@ export interface ListExpiredProjectsRow {
 export const listInvitations = page<{ project_id: string }, { status: string }, 'created_at' | 'email', ListInvitationsRow>(
   'projects/list-invitations',
   {
-    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.created_at, i.expires_at
+    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.metadata,
+i.created_at, i.updated_at, i.expires_at
 FROM invitations i
 WHERE i.project_id = $1`,
     names: ['project_id', 'status'],
@@ -211,7 +212,9 @@ export interface ListInvitationsRow {
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   invited_by: string
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
   expires_at: string
 }
 
@@ -258,7 +261,8 @@ export interface ListMembersRow {
 export const listMyInvitations = page<{ user_id: string }, { project_ids: readonly string[] }, 'created_at', ListMyInvitationsRow>(
   'projects/list-my-invitations',
   {
-    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.created_at, i.expires_at
+    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.metadata,
+i.created_at, i.updated_at, i.expires_at
 FROM users u
   JOIN invitations i ON i.email = u.email
   JOIN projects p ON p.id = i.project_id
@@ -283,7 +287,9 @@ export interface ListMyInvitationsRow {
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   invited_by: string
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
   expires_at: string
 }
 

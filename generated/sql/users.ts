@@ -122,7 +122,7 @@ export const listApiKeys = page<{ user_id: string }, {}, 'created_at' | 'name', 
   {
     select: `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
-k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.replaced_by
+k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by
 FROM api_keys k
 WHERE k.user_id = $1`,
     names: ['user_id'],
@@ -145,7 +145,9 @@ export interface ListApiKeysRow {
   project_ids: string[] | null
   expires_at: string | null
   last_used_at: string | null
+  metadata: Record<string, string>
   created_at: string
+  updated_at: string
   revoked_at: string | null
   replaced_by: string | null
 }
