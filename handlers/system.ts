@@ -27,12 +27,12 @@ export const system = {
       : { status: 503, body: { status: 'unavailable', ...body }, headers: { 'retry-after': '2' } }
   },
 
-  async getOpenapiJson() {
-    return { status: 200, body: openapiJson() }
+  async getOpenapiJson(_request, { publicUrl }) {
+    return { status: 200, body: openapiJson(publicUrl()) }
   },
 
-  async getOpenapiYaml() {
-    return { status: 200, body: openapiYaml() }
+  async getOpenapiYaml(_request, { publicUrl }) {
+    return { status: 200, body: openapiYaml(publicUrl()) }
   },
 
   async getDocs() {

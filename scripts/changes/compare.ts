@@ -2,6 +2,7 @@
 // become wider and a response schema narrower; the opposite breaks clients.
 import { keysOf } from '../../infra/validation/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
+import { serverPath } from '../generate/servers.ts'
 import {
   child,
   compareTexts,
@@ -115,7 +116,7 @@ function compareServers(
   after: Node,
 ): void {
   const base = (document: Json, operation: Json): string =>
-    (operation.servers ?? document.servers ?? [{ url: '/' }])[0].url
+    serverPath(operation.servers ?? document.servers) || '/'
   const [from, to] = [base(was, before.value), base(is, after.value)]
   if (from !== to)
     report(

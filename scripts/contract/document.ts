@@ -2,6 +2,7 @@
 import { escaped } from '../../infra/validation/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
 import { resolve } from '../generate/resolve.ts'
+import { serverPath } from '../generate/servers.ts'
 
 export type Json = any
 
@@ -51,7 +52,7 @@ export function operationsOf(document: Json): Operation[] {
 function operationOf(document: Json, path: string, item: Json, method: string): Operation {
   const node = item[method]
   const security: Json[] = node.security ?? document.security ?? []
-  const base = (node.servers ?? item.servers ?? document.servers ?? [{ url: '/' }])[0].url
+  const base = serverPath(node.servers ?? item.servers ?? document.servers)
   const own = (node.parameters ?? []).map((parameter: Json) => resolve(document, parameter))
   const shared = (item.parameters ?? [])
     .map((parameter: Json) => resolve(document, parameter))
@@ -66,7 +67,7 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
   return {
     id: node.operationId,
     method: method.toUpperCase(),
-    path: `${new URL(base, 'http://server').pathname.replace(/\/$/, '')}${path}`,
+    path: `${base}${path}`,
     tag: node.tags?.[0] ?? '',
     parameters: [...shared, ...own].map(({ name, in: where, required = false, schema }) => ({
       name,

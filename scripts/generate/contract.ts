@@ -16,6 +16,7 @@ import { addImpliedHeaders } from './implied-headers.ts'
 import { addImpliedParameters } from './implied-parameters.ts'
 import { addImpliedResponses } from './implied-responses.ts'
 import { findBrokenReferences } from './references.ts'
+import { addAbsoluteServers } from './servers.ts'
 import { platformRules, ruleNames } from './rules.ts'
 
 export interface Problem {
@@ -102,6 +103,7 @@ export async function readContract(root: string): Promise<Json> {
   addImpliedParameters(document)
   addImpliedResponses(document)
   addImpliedHeaders(document)
+  addAbsoluteServers(document)
   return document
 }
 

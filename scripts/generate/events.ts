@@ -1,6 +1,7 @@
 // Expands x-events: the enums of event types, a payload schema and a webhook for each type, and the generated
 // table and types for services/events.
 import { GenerateError } from './error.ts'
+import { declaredOperations } from './implied-responses.ts'
 import { componentOf, type Pool } from './schemas.ts'
 import { banner } from './types.ts'
 
@@ -28,6 +29,10 @@ export function addEvents(document: Json): DeclaredEvent[] {
     declared.map(([type]) => type),
   )
   const schemas = document.components?.schemas ?? {}
+  const used = new Set(declaredOperations(document).map(({ operation }) => operation.operationId))
+  for (const [type] of declared)
+    if (used.has(webhookId(type)))
+      throw new GenerateError(`The operationId ${webhookId(type)} is for the webhook of ${type}.`)
   return declared.map(([type, { description, object: ref, scope, project, role, audience }]) => {
     const object = objectInEvents(schemas, componentOf(ref)!)
     const payload = `${pascal(type)}Event`
@@ -35,6 +40,7 @@ export function addEvents(document: Json): DeclaredEvent[] {
     document.webhooks ??= {}
     document.webhooks[type] = {
       post: {
+        operationId: webhookId(type),
         tags: ['webhooks'],
         summary: type,
         description: `${description} ${requirement(scope, role)}`,
@@ -143,6 +149,11 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
       },
     },
   }
+}
+
+/** `api_key.created` → `onApiKeyCreated` */
+function webhookId(type: string): string {
+  return `on${pascal(type)}`
 }
 
 /** `api_key.created` → `ApiKeyCreated` */

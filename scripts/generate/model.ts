@@ -2,6 +2,7 @@
 import { deprecationOf, type Deprecation } from './deprecation.ts'
 import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
+import { serverPath } from './servers.ts'
 
 type Json = any
 
@@ -91,7 +92,7 @@ export function operationsOf(document: Json): Operation[] {
         id: operation.operationId,
         method,
         path,
-        fullPath: prefixOf(operation.servers ?? item.servers ?? document.servers) + path,
+        fullPath: serverPath(operation.servers ?? item.servers ?? document.servers) + path,
         tag: operation.tags[0],
         summary: operation.summary,
         scopes,
@@ -120,7 +121,7 @@ export function operationsOf(document: Json): Operation[] {
         }),
         projectAccess: operation['x-project-access'] ?? null,
         deprecation: deprecationOf(document, operation, (other, its) =>
-          prefixOf(other.servers ?? its.servers ?? document.servers),
+          serverPath(other.servers ?? its.servers ?? document.servers),
         ),
         secretAnswer: operation['x-secret-answer'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
@@ -187,9 +188,4 @@ function mergedParameters(document: Json, item: Json, operation: Json): Paramete
 function scopesOf(security: Json[] | undefined): string[] | null {
   if (security === undefined || security.length === 0) return null
   return Object.values<string[]>(security[0])[0]
-}
-
-function prefixOf(servers: Json[] | undefined): string {
-  const url = servers?.[0]?.url ?? '/'
-  return url.replace(/^https?:\/\/[^/]+/, '').replace(/\/$/, '')
 }

@@ -53,7 +53,7 @@ export function docsData(): DocsData {
 /** The OpenAPI document as JSON, with an example of every request and response, and with `x-codeSamples`. */
 export function openapiWithSamples(): string {
   const { operations, events } = docsData()
-  const document = openapiJson() as Json
+  const document = openapiJson('') as Json
   const paths = Object.fromEntries(
     Object.entries<Json>(document.paths).map(([path, item]) => [
       path,
@@ -62,7 +62,7 @@ export function openapiWithSamples(): string {
           key,
           operations[value.operationId] === undefined
             ? value
-            : withSamples(document, value, operations[value.operationId]),
+            : withSamples(document, withOwnServer(value), operations[value.operationId]),
         ]),
       ),
     ]),
@@ -80,7 +80,12 @@ export function openapiWithSamples(): string {
     ...document.info,
     description: `${document.info.description}\n${aboutClient}\n\n${aboutSamples}\n`,
   }
-  return JSON.stringify({ ...document, info, paths, webhooks })
+  return JSON.stringify({ ...withOwnServer(document), info, paths, webhooks })
+}
+
+/** Test requests go to the server of the page, which is the first one. */
+function withOwnServer(node: Json): Json {
+  return node.servers === undefined ? node : { ...node, servers: node.servers.slice(0, 1) }
 }
 
 function withSamples(

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { eventTypes } from '../../generated/events.ts'
 import { operations } from '../../generated/operations.ts'
@@ -103,11 +104,28 @@ t.test(
           ['curl', 'TypeScript', 'Python'],
           operation.operationId,
         )
-        const { 'x-codeSamples': _samples, responses: _drawn, requestBody: _sent, ...rest } = documented
-        const { responses: _declared, requestBody: _body, ...published } = operation
+        const omitted = { 'x-codeSamples': null, responses: null, requestBody: null, servers: null }
+        const rest = { ...documented, ...omitted }
+        const published = { ...operation, ...omitted }
         t.same(rest, published, `${operation.operationId} is otherwise equal to the published operation`)
       }
     }
     t.notMatch(await (await fetch(`${url}/openapi.json`)).text(), 'x-codeSamples')
+  },
+)
+
+t.test(
+  'the published document names this server first; the reference page sends requests to its own',
+  async (t) => {
+    const { url } = await startServer(t)
+    const read = async (path: string): Promise<string> => await (await fetch(`${url}${path}`)).text()
+    const firstServers = ({ servers, paths }: any): string[] => [
+      servers[0].url,
+      paths['/healthz'].get.servers[0].url,
+    ]
+    t.same(firstServers(JSON.parse(await read('/openapi.json'))), [`${url}/v1`, url])
+    t.same(firstServers(parse(await read('/openapi.yaml'))), [`${url}/v1`, url])
+    t.same(firstServers(JSON.parse(await read('/docs/openapi.json'))), ['/v1', '/'])
+    t.same(firstServers(contract), ['http://localhost:3000/v1', 'http://localhost:3000'])
   },
 )

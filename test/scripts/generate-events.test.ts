@@ -17,6 +17,7 @@ t.test('each event is a webhook whose payload has its type, object and previous 
   t.strictSame(Object.keys(published.webhooks), ['thing.made', 'thing.moved'])
   const { post } = published.webhooks['thing.made']
   t.equal(post.summary, 'thing.made')
+  t.equal(post.operationId, 'onThingMade')
   t.match(post.description, /^A thing was made\. Requires the scope `things:read`\.$/)
   t.strictSame(post.requestBody.content['application/json'].schema, {
     $ref: '#/components/schemas/ThingMadeEvent',
@@ -45,6 +46,14 @@ t.test('the table has the scope, audience and role of each event', async (t) => 
     await project.read('generated/events.ts'),
     /'thing\.made': components\['schemas'\]\['ThingInEvents'\]/,
   )
+})
+
+t.test('an operation cannot have the name of a webhook', async (t) => {
+  const file = 'spec/edge.yaml'
+  const before = await project.read(file)
+  t.teardown(() => project.write(file, before))
+  await project.write(file, before.replace('operationId: postAlias', 'operationId: onThingMade'))
+  await t.rejects(project.generate(), /The operationId onThingMade is for the webhook of thing\.made\./)
 })
 
 t.test('x-events is not published', (t) => {
