@@ -5646,7 +5646,8 @@ return errors === 0;
 }
 validate_spec_Visibility.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FileTags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"$id":"spec:FileTags"};
+const schema_spec_FileTags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"^[^\\s,\\[]([^,]*[^\\s,])?$","x-pattern-says":"text without commas and surrounding spaces that does not start with ["},"$id":"spec:FileTags"};
+const pattern_8d4d5818 = new RegExp("^[^\\s,\\[]([^,]*[^\\s,])?$", "u");
 
 function validate_spec_FileTags(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileTags" */;
@@ -5694,8 +5695,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern_6301c483.test(data0)){
-const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(!pattern_8d4d5818.test(data0)){
+const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/pattern",keyword:"pattern",params:{pattern: "^[^\\s,\\[]([^,]*[^\\s,])?$", says: "text without commas and surrounding spaces that does not start with ["},message:"must match pattern \""+"^[^\\s,\\[]([^,]*[^\\s,])?$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
 }

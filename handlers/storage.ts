@@ -9,6 +9,7 @@ import { createFile } from '../services/storage/create-file.ts'
 import { toDownload } from '../services/storage/download.ts'
 import {
   fileById,
+  folderOf,
   toFile,
   listFiles,
   openDownload,
@@ -50,7 +51,11 @@ export const storage = {
     return await db.transaction(async (tx) => {
       const previous = await openFile(tx, request, { lock: true })
       request.ifMatch(previous)
-      const changes = changesOf(previous, request.body)
+      const { path } = request.body
+      const changes = changesOf(previous, {
+        ...request.body,
+        ...(path !== undefined && { path: folderOf(path) }),
+      })
       if (changes === null) return { status: 200, body: toFile(previous) }
       const { expires_at: expiresAt, ...fields } = changes
       await tx.prisma.file.update({

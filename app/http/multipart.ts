@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import type { MultipartFields, MultipartFile } from '@fastify/multipart'
 import { ApiError, invalidField, unsupportedMediaType, type Problem } from '../../infra/errors.ts'
 import type { FilePart, FormInfo } from '../../infra/contract/operation.ts'
-import { parseStrictJson } from '../../infra/validation/strict-json.ts'
+import { parseField } from '../../infra/validation/form-values.ts'
 
 export interface Form {
   fields: Record<string, unknown>
@@ -97,17 +97,11 @@ function addField({ fields, problems }: Form, info: FormInfo, part: Extract<Part
   const text = textOf(part.value)
   if (text === null) return addProblem('max_depth', `${field} is nested too deeply`)
   if (isInvalidText(text)) return addProblem('well_formed', `${field} is not valid text`)
-  let value: unknown = text
-  if (info.json.includes(field)) {
-    value = undefined
-    try {
-      value = parseStrictJson(Buffer.from(text))
-    } catch {}
-    if (value === undefined) return addProblem('type', `${field} must be valid JSON`)
-  }
-  if (info.lists.includes(field)) value = [...((fields[field] as unknown[] | undefined) ?? []), value]
-  else if (Object.hasOwn(fields, field)) return addProblem('once', `${field} is given twice`)
-  fields[field] = value
+  const parsed = parseField(info, field, text)
+  if ('must' in parsed) return addProblem('type', `${field} must ${parsed.must}`)
+  if (!Object.hasOwn(fields, field)) fields[field] = parsed.value
+  else if (info.lists.includes(field)) (fields[field] as unknown[]).push(...(parsed.value as unknown[]))
+  else addProblem('once', `${field} is given twice`)
 }
 
 /**

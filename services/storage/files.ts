@@ -100,7 +100,7 @@ export async function insertFile(db: Db, id: string, file: NewFile): Promise<Sto
     project_id: file.projectId,
     owner_id: file.ownerId,
     name: file.name,
-    path: file.path ?? '',
+    path: folderOf(file.path ?? ''),
     content_type: file.contentType,
     declared_content_type: file.declaredContentType,
     bytes: file.bytes,
@@ -115,6 +115,11 @@ export async function insertFile(db: Db, id: string, file: NewFile): Promise<Sto
 
 export function newFileId(): string {
   return newId('file')
+}
+
+/** The folder in a path: without the slash at either end. */
+export function folderOf(path: string): string {
+  return path.replace(/^\/|\/$/g, '')
 }
 
 /** Throws 400 for an `expires_at` in the past. */
@@ -141,7 +146,8 @@ export async function listFiles(
   workspaceId: string,
   { content_type: contentType, path, q, ...query }: FileListQuery,
 ): Promise<Page<StoredFile>> {
-  const folder = path?.replace(/\/+$/, '')
+  // All files are in the root folder or its subfolders.
+  const folder = folderOf(path ?? '') || undefined
   return await sql.listFiles(db, {
     ...query,
     space_id: workspaceId,

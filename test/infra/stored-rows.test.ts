@@ -10,10 +10,14 @@ import { applyMigrations } from '../../infra/postgres/migrations.ts'
 
 const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 /** The first migration that this test is about. The rows are those of the version before it. */
-const FIRST = '20261205000000_canceled'
+const FIRST = '20261203000000_file_tags'
 
 const ROWS = `
   INSERT INTO users (id, name, email) VALUES ('usr_a', 'Ada', 'ada@example.com');
+  INSERT INTO files (id, blob_key, owner_id, space_id, name, content_type, bytes, sha256, tags) VALUES
+    ('file_a', 'file_a', 'usr_a', 'usr_a', 'a', 'text/plain', 0, repeat('0', 64),
+     ARRAY['a,b', 'b', ' c ', '["d","e"]', ',']),
+    ('file_b', 'file_b', 'usr_a', 'usr_a', 'b', 'text/plain', 0, repeat('0', 64), ARRAY['a b', 'c]']);
   INSERT INTO ai_messages (id, user_id, role, status, created_at) VALUES
     ('msg_a', 'usr_a', 'assistant', 'cancelled', '2026-01-02T03:04:05Z'),
     ('msg_b', 'usr_a', 'assistant', 'completed', '2026-01-02T03:04:06Z');
@@ -27,6 +31,10 @@ const ROWS = `
 
 t.test('the rows of the version before follow the new names', async (t) => {
   const query = await upgradedDatabase(t)
+  t.strictSame(await query('SELECT tags FROM files ORDER BY id'), [
+    { tags: ['a', 'b', 'c', 'd', 'e'] },
+    { tags: ['a b', 'c]'] },
+  ])
   t.strictSame(await query('SELECT id, status FROM ai_messages ORDER BY id'), [
     { id: 'msg_a', status: 'canceled' },
     { id: 'msg_b', status: 'completed' },

@@ -364,7 +364,7 @@ t.test('invalid metadata is rejected', async (t) => {
   }
   const invalid: Array<Record<string, string>> = [
     { path: '../x' },
-    { path: '/x' },
+    { path: '//x' },
     { visibility: 'secret' },
     { project_id: 'prj_x' },
     { expires_at: 'soon' },
@@ -378,6 +378,10 @@ t.test('invalid metadata is rejected', async (t) => {
     { metadata: '{"__proto__":"x"}' },
     { tags: '["a",1]' },
     { tags: 'a,a' },
+    { tags: 'a,,b' },
+    { tags: '' },
+    { tags: '["a"' },
+    { tags: '["a,b"]' },
     { tags: 'x'.repeat(51) },
   ]
   for (const metadata of invalid) {

@@ -422,7 +422,7 @@ t.test('access that is lost during an upload is checked again at its end', async
     },
     deleted: {
       status: 404,
-      constraint: 'exists',
+      constraint: 'deleted',
       lose: () => owner.client.delete(`/projects/${projectId}`),
     },
   }

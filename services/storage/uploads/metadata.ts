@@ -2,8 +2,8 @@
 // of an upload form.
 import { operations } from '../../../generated/operations.ts'
 import type { components } from '../../../generated/types.ts'
-import { ApiError, invalidRequest, type Problem } from '../../../infra/errors.ts'
-import { parseStrictJson } from '../../../infra/validation/strict-json.ts'
+import { invalidRequest, type Problem } from '../../../infra/errors.ts'
+import { parseField } from '../../../infra/validation/form-values.ts'
 import { check } from '../../../infra/validation/validators.ts'
 
 type Fields = Omit<components['schemas']['FileUpload'], 'file'>
@@ -34,13 +34,15 @@ export function parseUploadMetadata(header: string): UploadFields {
   for (const [key, field] of Object.entries(fieldByKey)) {
     const text = pairs.get(key)
     if (text === undefined || field in fields) continue
-    try {
-      fields[field] =
-        field === 'metadata' ? parseStrictJson(Buffer.from(text)) : field === 'tags' ? parseTags(text) : text
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      problems.push({ field, constraint: 'type', message: `${field} must be valid JSON`, location: 'header' })
-    }
+    const parsed = parseField(operations.uploadFile.body!.form!, field, text)
+    if ('value' in parsed) fields[field] = parsed.value
+    else
+      problems.push({
+        field,
+        constraint: 'type',
+        message: `${field} must ${parsed.must}`,
+        location: 'header',
+      })
   }
   check(operations.uploadFile.validators.form, fields, 'header', problems)
   if (fields.name === undefined)
@@ -96,13 +98,4 @@ function decodeBase64(value: string): string | null {
   } catch {
     return null
   }
-}
-
-/** Tags are a JSON array or a comma-separated list. */
-function parseTags(text: string): unknown {
-  if (text.trimStart().startsWith('[')) return parseStrictJson(Buffer.from(text))
-  return text
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '')
 }
