@@ -567,8 +567,9 @@ export interface paths {
          *     `Location`. An upload of length 0 creates the file immediately.
          *
          *     `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
-         *     `project_id`, `path`, `visibility`, `metadata` (JSON), `tags` (JSON or comma-separated), `expires_at`
-         *     and `sha256`. Other keys are stored and returned, but have no effect.
+         *     `project_id`, `path`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array or a
+         *     comma-separated list), `expires_at` and `sha256`. Other keys are stored and returned, but have no
+         *     effect.
          *
          *     The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
          *     the constraint `quota` means that there is not enough space. A user or project can have up to 1,000
@@ -5222,6 +5223,11 @@ export interface components {
          */
         Visibility: Visibility;
         /**
+         * Virtual folder of the file, for example `reports/2026`. Empty for no folder. One slash at each end is ignored.
+         * @example reports/2026
+         */
+        FilePathInput: FilePathInput;
+        /**
          * The ID of a file. It starts with `file_`.
          * @example file_01jd6y8m5qe8btc4y5w1r0n3fz
          */
@@ -5237,7 +5243,7 @@ export interface components {
          */
         FilePath: FilePath;
         /**
-         * Labels to filter files by. At most 20.
+         * Labels to filter files by. At most 20. A tag has no commas and no surrounding spaces, and does not start with `[`.
          * @example [
          *       "q4"
          *     ]
@@ -12990,6 +12996,11 @@ export interface MemberUpdate {
  */
 export type Visibility = "private" | "public";
 /**
+ * Virtual folder of the file, for example `reports/2026`. Empty for no folder. One slash at each end is ignored.
+ * @example reports/2026
+ */
+export type FilePathInput = string;
+/**
  * The ID of a file. It starts with `file_`.
  * @example file_01jd6y8m5qe8btc4y5w1r0n3fz
  */
@@ -13005,7 +13016,7 @@ export type FileName = string;
  */
 export type FilePath = string;
 /**
- * Labels to filter files by. At most 20.
+ * Labels to filter files by. At most 20. A tag has no commas and no surrounding spaces, and does not start with `[`.
  * @example [
  *       "q4"
  *     ]
@@ -13053,7 +13064,7 @@ export interface StoredFile {
     owner_id: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
-    /** Labels to filter files by. At most 20. */
+    /** Labels to filter files by. At most 20. A tag has no commas and no surrounding spaces, and does not start with `[`. */
     tags: FileTags;
     /**
      * Format: int64
@@ -13100,13 +13111,13 @@ export interface FileUpload {
     name?: FileName;
     /** The project to upload to. If omitted, the file belongs to you and to no project. */
     project_id?: ProjectId;
-    /** Virtual folder of the file, for example `reports/2026`. Empty for no folder. */
-    path?: FilePath;
+    /** Virtual folder of the file, for example `reports/2026`. Empty for no folder. One slash at each end is ignored. */
+    path?: FilePathInput;
     /** Who can download the file. Defaults to `private`. */
     visibility?: Visibility;
-    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    /** Key-value pairs for your own use, as a JSON object, for example `{"ticket":"OPS-12"}`. Up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
-    /** Labels to filter files by. At most 20. */
+    /** Labels to filter files by. At most 20. As a JSON array, as a comma-separated list, or by repeating the field: `tags=["q4","draft"]`, `tags=q4,draft` or `tags=q4` and `tags=draft`. A tag has no commas and no surrounding spaces, and does not start with `[`. */
     tags?: FileTags;
     /**
      * Format: date-time
@@ -13172,13 +13183,13 @@ export interface Upload {
 export interface FileUpdate {
     /** The new name of the file. */
     name?: FileName;
-    /** Virtual folder of the file, for example `reports/2026`. Empty for no folder. */
-    path?: FilePath;
+    /** Virtual folder of the file, for example `reports/2026`. Empty for no folder. One slash at each end is ignored. */
+    path?: FilePathInput;
     /** Who can download the file. */
     visibility?: Visibility;
     /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
     metadata?: MetadataUpdate;
-    /** Labels to filter files by. At most 20. */
+    /** Labels to filter files by. At most 20. A tag has no commas and no surrounding spaces, and does not start with `[`. */
     tags?: FileTags;
     /**
      * Format: date-time
@@ -14152,7 +14163,7 @@ export interface DocumentUpload {
     file: string;
     /** The name of the document and of the stored file. Defaults to the filename of the part `file`. */
     name?: FileName;
-    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    /** Key-value pairs for your own use, as a JSON object, for example `{"edition":"1"}`. Up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
 /**
@@ -16395,7 +16406,7 @@ export interface StoredFileBefore {
     owner_id?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
-    /** Labels to filter files by. At most 20. */
+    /** Labels to filter files by. At most 20. A tag has no commas and no surrounding spaces, and does not start with `[`. */
     tags?: FileTags;
     /**
      * Format: int64
@@ -19211,8 +19222,8 @@ export interface ListFilesQuery {
     visibility?: Visibility;
     /** Only files with this tag. Case-sensitive. */
     tag?: string;
-    /** Only files in this folder or its subfolders. */
-    path?: string;
+    /** Only files in this folder or its subfolders. `/` is the folder of all files. */
+    path?: FilePathInput;
     /** Only files whose name contains this text. Case-insensitive. */
     q?: string;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
