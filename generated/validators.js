@@ -5476,7 +5476,7 @@ return errors === 0;
 validate_queryListInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListFiles = validate_queryListFiles;
-const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name","bytes"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"$ref":"spec:Visibility"},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"type":"string","minLength":1,"maxLength":1024,"pattern":"\\S"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListFiles"};
+const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name","bytes"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"$ref":"spec:Visibility"},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"$ref":"spec:FilePathInput","minLength":1},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListFiles"};
 const schema_spec_Visibility = {"type":"string","enum":["private","public"],"$id":"spec:Visibility"};
 
 function validate_spec_Visibility(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5540,7 +5540,82 @@ return errors === 0;
 }
 validate_spec_Visibility.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const pattern_6301c483 = new RegExp("\\S", "u");
+const schema_spec_FilePathInput = {"type":"string","maxLength":1024,"pattern":"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$","x-pattern-says":"a path such as reports/2026, without empty parts, ., .., \\ or control characters","$id":"spec:FilePathInput"};
+const pattern_4ec45e8a = new RegExp("^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", "u");
+
+function validate_spec_FilePathInput(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:FilePathInput" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_FilePathInput.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(func_7a031813(data) > 1024){
+const err1 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!pattern_4ec45e8a.test(data)){
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", says: "a path such as reports/2026, without empty parts, ., .., \\ or control characters"},message:"must match pattern \""+"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+validate_spec_FilePathInput.errors = vErrors;
+return errors === 0;
+}
+validate_spec_FilePathInput.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 
 function validate_queryListFiles(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListFiles" */;
@@ -5916,25 +5991,13 @@ errors++;
 }
 if(data.path !== undefined){
 let data8 = data.path;
-if(typeof data8 !== "string"){
-let dataType6 = typeof data8;
-let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType6 = typeof data8;
+if(!(validate_spec_FilePathInput(data8, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
+errors = vErrors.length;
+}
 if(typeof data8 === "string"){
-coerced6 = data8;
-}
-}
-if(!(coerced6 !== undefined)){
-if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data8;
-}
-else if(data8 === null){
-coerced6 = "";
-}
-else {
-const err17 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func_7a031813(data8) < 1){
+const err17 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5944,16 +6007,28 @@ vErrors.push(err17);
 errors++;
 }
 }
-if(coerced6 !== undefined){
-data8 = coerced6;
-if(data !== undefined){
-data["path"] = coerced6;
+}
+if(data.q !== undefined){
+let data9 = data.q;
+if(typeof data9 !== "string"){
+let dataType6 = typeof data9;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data9) && data9.length == 1){
+data9 = data9[0];
+dataType6 = typeof data9;
+if(typeof data9 === "string"){
+coerced6 = data9;
 }
 }
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data9;
 }
-if(typeof data8 === "string"){
-if(func_7a031813(data8) > 1024){
-const err18 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters"};
+else if(data9 === null){
+coerced6 = "";
+}
+else {
+const err18 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5962,8 +6037,17 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(func_7a031813(data8) < 1){
-const err19 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced6 !== undefined){
+data9 = coerced6;
+if(data !== undefined){
+data["q"] = coerced6;
+}
+}
+}
+if(typeof data9 === "string"){
+if(func_7a031813(data9) > 200){
+const err19 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5972,8 +6056,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(!pattern_6301c483.test(data8)){
-const err20 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(func_7a031813(data9) < 1){
+const err20 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5984,27 +6068,27 @@ errors++;
 }
 }
 }
-if(data.q !== undefined){
-let data9 = data.q;
-if(typeof data9 !== "string"){
-let dataType7 = typeof data9;
+if(data.cursor !== undefined){
+let data10 = data.cursor;
+if(typeof data10 !== "string"){
+let dataType7 = typeof data10;
 let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType7 = typeof data9;
-if(typeof data9 === "string"){
-coerced7 = data9;
+if(dataType7 == 'object' && Array.isArray(data10) && data10.length == 1){
+data10 = data10[0];
+dataType7 = typeof data10;
+if(typeof data10 === "string"){
+coerced7 = data10;
 }
 }
 if(!(coerced7 !== undefined)){
 if(dataType7 == "number" || dataType7 == "boolean"){
-coerced7 = "" + data9;
+coerced7 = "" + data10;
 }
-else if(data9 === null){
+else if(data10 === null){
 coerced7 = "";
 }
 else {
-const err21 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err21 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6015,15 +6099,15 @@ errors++;
 }
 }
 if(coerced7 !== undefined){
-data9 = coerced7;
+data10 = coerced7;
 if(data !== undefined){
-data["q"] = coerced7;
+data["cursor"] = coerced7;
 }
 }
 }
-if(typeof data9 === "string"){
-if(func_7a031813(data9) > 200){
-const err22 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(typeof data10 === "string"){
+if(func_7a031813(data10) > 4000){
+const err22 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6032,8 +6116,8 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(func_7a031813(data9) < 1){
-const err23 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func_7a031813(data10) < 1){
+const err23 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6044,74 +6128,14 @@ errors++;
 }
 }
 }
-if(data.cursor !== undefined){
-let data10 = data.cursor;
-if(typeof data10 !== "string"){
-let dataType8 = typeof data10;
-let coerced8 = undefined;
-if(dataType8 == 'object' && Array.isArray(data10) && data10.length == 1){
-data10 = data10[0];
-dataType8 = typeof data10;
-if(typeof data10 === "string"){
-coerced8 = data10;
-}
-}
-if(!(coerced8 !== undefined)){
-if(dataType8 == "number" || dataType8 == "boolean"){
-coerced8 = "" + data10;
-}
-else if(data10 === null){
-coerced8 = "";
 }
 else {
-const err24 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err24];
 }
 else {
 vErrors.push(err24);
-}
-errors++;
-}
-}
-if(coerced8 !== undefined){
-data10 = coerced8;
-if(data !== undefined){
-data["cursor"] = coerced8;
-}
-}
-}
-if(typeof data10 === "string"){
-if(func_7a031813(data10) > 4000){
-const err25 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-if(func_7a031813(data10) < 1){
-const err26 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err27 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
 }
 errors++;
 }
@@ -15265,7 +15289,7 @@ return errors === 0;
 validate_spec_MemberUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyUploadFile = validate_bodyUploadFile;
-const schema_bodyUploadFile = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"project_id":{"$ref":"spec:ProjectId"},"path":{"$ref":"spec:FilePath"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":"string","format":"date-time"},"sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"bodyUploadFile"};
+const schema_bodyUploadFile = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"project_id":{"$ref":"spec:ProjectId"},"path":{"$ref":"spec:FilePathInput"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":"string","format":"date-time"},"sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"bodyUploadFile"};
 const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a file name other than . and .., without /, \\ or control characters","$id":"spec:FileName"};
 const pattern_43b47864 = new RegExp("^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", "u");
 
@@ -15327,14 +15351,14 @@ return errors === 0;
 }
 validate_spec_FileName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FilePath = {"type":"string","maxLength":1024,"pattern":"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$","x-pattern-says":"a relative path such as reports/2026, without ., .., \\ or control characters","$id":"spec:FilePath"};
-const pattern_424d8927 = new RegExp("^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", "u");
+const schema_spec_FilePathInput = {"type":"string","maxLength":1024,"pattern":"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$","x-pattern-says":"a path such as reports/2026, without empty parts, ., .., \\ or control characters","$id":"spec:FilePathInput"};
+const pattern_4ec45e8a = new RegExp("^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", "u");
 
-function validate_spec_FilePath(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:FilePath" */;
+function validate_spec_FilePathInput(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:FilePathInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_FilePath.evaluated;
+const evaluated0 = validate_spec_FilePathInput.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -15352,8 +15376,8 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!pattern_424d8927.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", says: "a relative path such as reports/2026, without ., .., \\ or control characters"},message:"must match pattern \""+"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$"+"\""};
+if(!pattern_4ec45e8a.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", says: "a path such as reports/2026, without empty parts, ., .., \\ or control characters"},message:"must match pattern \""+"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15373,10 +15397,10 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate_spec_FilePath.errors = vErrors;
+validate_spec_FilePathInput.errors = vErrors;
 return errors === 0;
 }
-validate_spec_FilePath.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_FilePathInput.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_Visibility = {"type":"string","enum":["private","public"],"$id":"spec:Visibility"};
 
@@ -15416,7 +15440,8 @@ return errors === 0;
 }
 validate_spec_Visibility.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FileTags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"$id":"spec:FileTags"};
+const schema_spec_FileTags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"^[^\\s,\\[]([^,]*[^\\s,])?$","x-pattern-says":"text without commas and surrounding spaces that does not start with ["},"$id":"spec:FileTags"};
+const pattern_8d4d5818 = new RegExp("^[^\\s,\\[]([^,]*[^\\s,])?$", "u");
 
 function validate_spec_FileTags(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileTags" */;
@@ -15464,8 +15489,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern_6301c483.test(data0)){
-const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(!pattern_8d4d5818.test(data0)){
+const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/pattern",keyword:"pattern",params:{pattern: "^[^\\s,\\[]([^,]*[^\\s,])?$", says: "text without commas and surrounding spaces that does not start with ["},message:"must match pattern \""+"^[^\\s,\\[]([^,]*[^\\s,])?$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15591,8 +15616,8 @@ errors = vErrors.length;
 }
 }
 if(data.path !== undefined){
-if(!(validate_spec_FilePath(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FilePath.errors);
+if(!(validate_spec_FilePathInput(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
 errors = vErrors.length;
 }
 }
@@ -15662,7 +15687,7 @@ return errors === 0;
 validate_bodyUploadFile.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyFileUpdate = validate_spec_FileUpdate;
-const schema_spec_FileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:MetadataUpdate"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:FileUpdate"};
+const schema_spec_FileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePathInput"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:MetadataUpdate"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:FileUpdate"};
 
 function validate_spec_FileUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileUpdate" */;
@@ -15695,8 +15720,8 @@ errors = vErrors.length;
 }
 }
 if(data.path !== undefined){
-if(!(validate_spec_FilePath(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FilePath.errors);
+if(!(validate_spec_FilePathInput(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
 errors = vErrors.length;
 }
 }
