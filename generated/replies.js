@@ -1992,7 +1992,7 @@ validate_spec_Avatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItem
 
 exports.replyInvitationList = validate_spec_InvitationList;
 const schema_spec_InvitationList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:InvitationList"};
-const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","invited_by","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
+const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","created_by","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
 const schema_spec_InvitationId = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
 const pattern_98ad7fc7 = new RegExp("^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -2213,8 +2213,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data.invited_by === undefined){
-const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "invited_by"},message:"must have required property '"+"invited_by"+"'"};
+if(data.created_by === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2305,8 +2305,8 @@ vErrors = joined(vErrors, validate_spec_InvitationStatus.errors);
 errors = vErrors.length;
 }
 }
-if(data.invited_by !== undefined){
-if(!(validate_spec_UserId(data.invited_by, {instancePath:instancePath+"/invited_by",parentData:data,parentDataProperty:"invited_by",rootData,dynamicAnchors}))){
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
@@ -5010,7 +5010,7 @@ exports.replyProject = validate_spec_Project;
 
 exports.replyMemberList = validate_spec_MemberList;
 const schema_spec_MemberList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Member"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:MemberList"};
-const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","added_by","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
+const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","created_by","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"created_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
 const schema_spec_MemberId = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
 const pattern_8a5310f5 = new RegExp("^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -5224,8 +5224,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(data.added_by === undefined){
-const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "added_by"},message:"must have required property '"+"added_by"+"'"};
+if(data.created_by === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5265,7 +5265,7 @@ vErrors.push(err7);
 errors++;
 }
 for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "added_by")) || (key0 === "metadata")) || (key0 === "created_at")) || (key0 === "updated_at"))){
+if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "created_by")) || (key0 === "metadata")) || (key0 === "created_at")) || (key0 === "updated_at"))){
 const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
@@ -5300,10 +5300,10 @@ vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
-if(data.added_by !== undefined){
-let data4 = data.added_by;
+if(data.created_by !== undefined){
+let data4 = data.created_by;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err9 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/type",keyword:"type",params:{type: schema_spec_Member.properties.added_by.type},message:"must be string,null"};
+const err9 = {instancePath:instancePath+"/created_by",schemaPath:"#/properties/created_by/type",keyword:"type",params:{type: schema_spec_Member.properties.created_by.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5314,7 +5314,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern_1ae3b07d.test(data4)){
-const err10 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err10 = {instancePath:instancePath+"/created_by",schemaPath:"#/properties/created_by/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7832,8 +7832,9 @@ return errors === 0;
 validate_spec_ModelList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyAiUsage = validate_spec_AiUsage;
-const schema_spec_AiUsage = {"type":"object","additionalProperties":false,"required":["day","requests","prompt_tokens","completion_tokens","total_tokens","limit_tokens","cost_micros"],"properties":{"day":{"type":"string","format":"date"},"requests":{"type":"integer","minimum":0},"prompt_tokens":{"type":"integer","minimum":0},"completion_tokens":{"type":"integer","minimum":0},"total_tokens":{"type":"integer","minimum":0},"limit_tokens":{"type":"integer","minimum":0},"cost_micros":{"type":"integer","minimum":0}},"$id":"spec:AiUsage"};
+const schema_spec_AiUsage = {"type":"object","additionalProperties":false,"required":["day","requests","prompt_tokens","completion_tokens","total_tokens","limit_tokens","cost_micros","currency"],"properties":{"day":{"type":"string","format":"date"},"requests":{"type":"integer","minimum":0},"prompt_tokens":{"type":"integer","minimum":0},"completion_tokens":{"type":"integer","minimum":0},"total_tokens":{"type":"integer","minimum":0},"limit_tokens":{"type":["integer","null"],"minimum":1},"cost_micros":{"type":"integer","minimum":0},"currency":{"type":"string","pattern":"^[a-z]{3}$"}},"$id":"spec:AiUsage"};
 const formats_c74fa485 = formats.date;
+const pattern_4c0b8d35 = new RegExp("^[a-z]{3}$", "u");
 
 function validate_spec_AiUsage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:AiUsage" */;
@@ -7917,9 +7918,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(((((((key0 === "day") || (key0 === "requests")) || (key0 === "prompt_tokens")) || (key0 === "completion_tokens")) || (key0 === "total_tokens")) || (key0 === "limit_tokens")) || (key0 === "cost_micros"))){
-const err7 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.currency === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "currency"},message:"must have required property '"+"currency"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7928,12 +7928,9 @@ vErrors.push(err7);
 }
 errors++;
 }
-}
-if(data.day !== undefined){
-let data0 = data.day;
-if(typeof data0 === "string"){
-if(!(formats_c74fa485.validate(data0))){
-const err8 = {instancePath:instancePath+"/day",schemaPath:"#/properties/day/format",keyword:"format",params:{format: "date"},message:"must match format \""+"date"+"\""};
+for(const key0 in data){
+if(!((((((((key0 === "day") || (key0 === "requests")) || (key0 === "prompt_tokens")) || (key0 === "completion_tokens")) || (key0 === "total_tokens")) || (key0 === "limit_tokens")) || (key0 === "cost_micros")) || (key0 === "currency"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7943,8 +7940,11 @@ vErrors.push(err8);
 errors++;
 }
 }
-else {
-const err9 = {instancePath:instancePath+"/day",schemaPath:"#/properties/day/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data.day !== undefined){
+let data0 = data.day;
+if(typeof data0 === "string"){
+if(!(formats_c74fa485.validate(data0))){
+const err9 = {instancePath:instancePath+"/day",schemaPath:"#/properties/day/format",keyword:"format",params:{format: "date"},message:"must match format \""+"date"+"\""};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7954,10 +7954,8 @@ vErrors.push(err9);
 errors++;
 }
 }
-if(data.requests !== undefined){
-let data1 = data.requests;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err10 = {instancePath:instancePath+"/requests",schemaPath:"#/properties/requests/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err10 = {instancePath:instancePath+"/day",schemaPath:"#/properties/day/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7966,9 +7964,11 @@ vErrors.push(err10);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 0 || isNaN(data1)){
-const err11 = {instancePath:instancePath+"/requests",schemaPath:"#/properties/requests/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+if(data.requests !== undefined){
+let data1 = data.requests;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err11 = {instancePath:instancePath+"/requests",schemaPath:"#/properties/requests/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7977,12 +7977,9 @@ vErrors.push(err11);
 }
 errors++;
 }
-}
-}
-if(data.prompt_tokens !== undefined){
-let data2 = data.prompt_tokens;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err12 = {instancePath:instancePath+"/prompt_tokens",schemaPath:"#/properties/prompt_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err12 = {instancePath:instancePath+"/requests",schemaPath:"#/properties/requests/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7991,9 +7988,12 @@ vErrors.push(err12);
 }
 errors++;
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err13 = {instancePath:instancePath+"/prompt_tokens",schemaPath:"#/properties/prompt_tokens/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.prompt_tokens !== undefined){
+let data2 = data.prompt_tokens;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err13 = {instancePath:instancePath+"/prompt_tokens",schemaPath:"#/properties/prompt_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8002,12 +8002,9 @@ vErrors.push(err13);
 }
 errors++;
 }
-}
-}
-if(data.completion_tokens !== undefined){
-let data3 = data.completion_tokens;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err14 = {instancePath:instancePath+"/completion_tokens",schemaPath:"#/properties/completion_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err14 = {instancePath:instancePath+"/prompt_tokens",schemaPath:"#/properties/prompt_tokens/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8016,9 +8013,12 @@ vErrors.push(err14);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 0 || isNaN(data3)){
-const err15 = {instancePath:instancePath+"/completion_tokens",schemaPath:"#/properties/completion_tokens/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.completion_tokens !== undefined){
+let data3 = data.completion_tokens;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err15 = {instancePath:instancePath+"/completion_tokens",schemaPath:"#/properties/completion_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8027,12 +8027,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-}
-if(data.total_tokens !== undefined){
-let data4 = data.total_tokens;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err16 = {instancePath:instancePath+"/total_tokens",schemaPath:"#/properties/total_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err16 = {instancePath:instancePath+"/completion_tokens",schemaPath:"#/properties/completion_tokens/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8041,9 +8038,12 @@ vErrors.push(err16);
 }
 errors++;
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 0 || isNaN(data4)){
-const err17 = {instancePath:instancePath+"/total_tokens",schemaPath:"#/properties/total_tokens/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.total_tokens !== undefined){
+let data4 = data.total_tokens;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err17 = {instancePath:instancePath+"/total_tokens",schemaPath:"#/properties/total_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8052,12 +8052,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-}
-if(data.limit_tokens !== undefined){
-let data5 = data.limit_tokens;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err18 = {instancePath:instancePath+"/limit_tokens",schemaPath:"#/properties/limit_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err18 = {instancePath:instancePath+"/total_tokens",schemaPath:"#/properties/total_tokens/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8066,9 +8063,12 @@ vErrors.push(err18);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 0 || isNaN(data5)){
-const err19 = {instancePath:instancePath+"/limit_tokens",schemaPath:"#/properties/limit_tokens/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.limit_tokens !== undefined){
+let data5 = data.limit_tokens;
+if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (data5 !== null)){
+const err19 = {instancePath:instancePath+"/limit_tokens",schemaPath:"#/properties/limit_tokens/type",keyword:"type",params:{type: schema_spec_AiUsage.properties.limit_tokens.type},message:"must be integer,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8077,12 +8077,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-}
-}
-if(data.cost_micros !== undefined){
-let data6 = data.cost_micros;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err20 = {instancePath:instancePath+"/cost_micros",schemaPath:"#/properties/cost_micros/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 1 || isNaN(data5)){
+const err20 = {instancePath:instancePath+"/limit_tokens",schemaPath:"#/properties/limit_tokens/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8091,9 +8088,12 @@ vErrors.push(err20);
 }
 errors++;
 }
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 < 0 || isNaN(data6)){
-const err21 = {instancePath:instancePath+"/cost_micros",schemaPath:"#/properties/cost_micros/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.cost_micros !== undefined){
+let data6 = data.cost_micros;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err21 = {instancePath:instancePath+"/cost_micros",schemaPath:"#/properties/cost_micros/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8102,16 +8102,52 @@ vErrors.push(err21);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 0 || isNaN(data6)){
+const err22 = {instancePath:instancePath+"/cost_micros",schemaPath:"#/properties/cost_micros/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err22];
 }
 else {
 vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+if(data.currency !== undefined){
+let data7 = data.currency;
+if(typeof data7 === "string"){
+if(!pattern_4c0b8d35.test(data7)){
+const err23 = {instancePath:instancePath+"/currency",schemaPath:"#/properties/currency/pattern",keyword:"pattern",params:{pattern: "^[a-z]{3}$"},message:"must match pattern \""+"^[a-z]{3}$"+"\""};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/currency",schemaPath:"#/properties/currency/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+}
+else {
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
 }
 errors++;
 }
@@ -14451,7 +14487,7 @@ validate_spec_RefundList.evaluated = {"props":true,"dynamicProps":false,"dynamic
 exports.replyRefund = validate_spec_Refund;
 
 exports.replyCheckout = validate_spec_Checkout;
-const schema_spec_Checkout = {"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","amount_total","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Checkout"};
+const schema_spec_Checkout = {"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Checkout"};
 const schema_spec_CheckoutMode = {"type":"string","enum":["payment","subscription"],"$id":"spec:CheckoutMode"};
 
 function validate_spec_CheckoutMode(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14583,8 +14619,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.amount_total === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "amount_total"},message:"must have required property '"+"amount_total"+"'"};
+if(data.total_amount === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "total_amount"},message:"must have required property '"+"total_amount"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14883,8 +14919,8 @@ vErrors = null;
 }
 }
 }
-if(data.amount_total !== undefined){
-if(!(validate_spec_Amount(data.amount_total, {instancePath:instancePath+"/amount_total",parentData:data,parentDataProperty:"amount_total",rootData,dynamicAnchors}))){
+if(data.total_amount !== undefined){
+if(!(validate_spec_Amount(data.total_amount, {instancePath:instancePath+"/total_amount",parentData:data,parentDataProperty:"total_amount",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Amount.errors);
 errors = vErrors.length;
 }
@@ -24200,7 +24236,7 @@ validate_spec_ProjectRestoredEvent.evaluated = {"props":true,"dynamicProps":fals
 
 exports.payloadMemberAddedEvent = validate_spec_MemberAddedEvent;
 const schema_spec_MemberAddedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberAddedEvent"};
-const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"added_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
+const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"created_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
 
 function validate_spec_MemberBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberBefore" */;
@@ -24215,7 +24251,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "added_by")) || (key0 === "metadata")) || (key0 === "created_at")) || (key0 === "updated_at"))){
+if(!((((((((key0 === "id") || (key0 === "project_id")) || (key0 === "user")) || (key0 === "role")) || (key0 === "created_by")) || (key0 === "metadata")) || (key0 === "created_at")) || (key0 === "updated_at"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -24250,10 +24286,10 @@ vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
-if(data.added_by !== undefined){
-let data4 = data.added_by;
+if(data.created_by !== undefined){
+let data4 = data.created_by;
 if((typeof data4 !== "string") && (data4 !== null)){
-const err1 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/type",keyword:"type",params:{type: schema_spec_MemberBefore.properties.added_by.type},message:"must be string,null"};
+const err1 = {instancePath:instancePath+"/created_by",schemaPath:"#/properties/created_by/type",keyword:"type",params:{type: schema_spec_MemberBefore.properties.created_by.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -24264,7 +24300,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern_1ae3b07d.test(data4)){
-const err2 = {instancePath:instancePath+"/added_by",schemaPath:"#/properties/added_by/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err2 = {instancePath:instancePath+"/created_by",schemaPath:"#/properties/created_by/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -25179,7 +25215,7 @@ validate_spec_MemberRemovedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadInvitationCreatedEvent = validate_spec_InvitationCreatedEvent;
 const schema_spec_InvitationCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}}}},"$id":"spec:InvitationCreatedEvent"};
-const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"invited_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
+const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
 
 function validate_spec_InvitationBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationBefore" */;
@@ -25235,8 +25271,8 @@ vErrors = joined(vErrors, validate_spec_InvitationStatus.errors);
 errors = vErrors.length;
 }
 }
-if(data.invited_by !== undefined){
-if(!(validate_spec_UserId(data.invited_by, {instancePath:instancePath+"/invited_by",parentData:data,parentDataProperty:"invited_by",rootData,dynamicAnchors}))){
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
@@ -38437,7 +38473,7 @@ validate_spec_RefundUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadCheckoutCreatedEvent = validate_spec_CheckoutCreatedEvent;
 const schema_spec_CheckoutCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}}}},"$id":"spec:CheckoutCreatedEvent"};
-const schema_spec_CheckoutBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:CheckoutBefore"};
+const schema_spec_CheckoutBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"type":"string","enum":["open","complete","expired"]},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:CheckoutBefore"};
 
 function validate_spec_CheckoutBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutBefore" */;
@@ -38671,8 +38707,8 @@ vErrors = null;
 }
 }
 }
-if(data.amount_total !== undefined){
-if(!(validate_spec_Amount(data.amount_total, {instancePath:instancePath+"/amount_total",parentData:data,parentDataProperty:"amount_total",rootData,dynamicAnchors}))){
+if(data.total_amount !== undefined){
+if(!(validate_spec_Amount(data.total_amount, {instancePath:instancePath+"/total_amount",parentData:data,parentDataProperty:"total_amount",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Amount.errors);
 errors = vErrors.length;
 }

@@ -1555,26 +1555,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"status" is required!')
       }
       
-      const value_invited_by_8 = obj["invited_by"]
-      if (value_invited_by_8 !== undefined) {
-        json += ",\"invited_by\":"
+      const value_created_by_8 = obj["created_by"]
+      if (value_created_by_8 !== undefined) {
+        json += ",\"created_by\":"
         
-        if (typeof value_invited_by_8 !== 'string') {
-          if (value_invited_by_8 === null) {
+        if (typeof value_created_by_8 !== 'string') {
+          if (value_created_by_8 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_invited_by_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_invited_by_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_invited_by_8 instanceof RegExp) {
-            json += asString(value_invited_by_8.source)
+          } else if (value_created_by_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_8 instanceof RegExp) {
+            json += asString(value_created_by_8.source)
           } else {
-            json += asString(value_invited_by_8.toString())
+            json += asString(value_created_by_8.toString())
           }
         } else {
-          json += asString(value_invited_by_8)
+          json += asString(value_created_by_8)
         }
         
       } else {
-        throw new Error('"invited_by" is required!')
+        throw new Error('"created_by" is required!')
       }
       
       const value_metadata_9 = obj["metadata"]
@@ -6309,46 +6309,46 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"role" is required!')
       }
       
-      const value_added_by_12 = obj["added_by"]
-      if (value_added_by_12 !== undefined) {
-        json += ",\"added_by\":"
+      const value_created_by_12 = obj["created_by"]
+      if (value_created_by_12 !== undefined) {
+        json += ",\"created_by\":"
         
-          if (value_added_by_12 === null) {
+          if (value_created_by_12 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_added_by_12 === "string" ||
-            value_added_by_12 === null ||
-            value_added_by_12 instanceof Date ||
-            value_added_by_12 instanceof RegExp ||
+            typeof value_created_by_12 === "string" ||
+            value_created_by_12 === null ||
+            value_created_by_12 instanceof Date ||
+            value_created_by_12 instanceof RegExp ||
             (
-              typeof value_added_by_12 === "object" &&
-              typeof value_added_by_12.toString === "function" &&
-              value_added_by_12.toString !== Object.prototype.toString
+              typeof value_created_by_12 === "object" &&
+              typeof value_created_by_12.toString === "function" &&
+              value_created_by_12.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_added_by_12 !== 'string') {
-          if (value_added_by_12 === null) {
+        if (typeof value_created_by_12 !== 'string') {
+          if (value_created_by_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_added_by_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_added_by_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_added_by_12 instanceof RegExp) {
-            json += asString(value_added_by_12.source)
+          } else if (value_created_by_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_12 instanceof RegExp) {
+            json += asString(value_created_by_12.source)
           } else {
-            json += asString(value_added_by_12.toString())
+            json += asString(value_created_by_12.toString())
           }
         } else {
-          json += asString(value_added_by_12)
+          json += asString(value_created_by_12)
         }
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Member/properties/added_by' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/Member/properties/created_by' does not match schema definition.")
   
       } else {
-        throw new Error('"added_by" is required!')
+        throw new Error('"created_by" is required!')
       }
       
       const value_metadata_13 = obj["metadata"]
@@ -6822,46 +6822,46 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"role" is required!')
       }
       
-      const value_added_by_10 = obj["added_by"]
-      if (value_added_by_10 !== undefined) {
-        json += ",\"added_by\":"
+      const value_created_by_10 = obj["created_by"]
+      if (value_created_by_10 !== undefined) {
+        json += ",\"created_by\":"
         
-          if (value_added_by_10 === null) {
+          if (value_created_by_10 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_added_by_10 === "string" ||
-            value_added_by_10 === null ||
-            value_added_by_10 instanceof Date ||
-            value_added_by_10 instanceof RegExp ||
+            typeof value_created_by_10 === "string" ||
+            value_created_by_10 === null ||
+            value_created_by_10 instanceof Date ||
+            value_created_by_10 instanceof RegExp ||
             (
-              typeof value_added_by_10 === "object" &&
-              typeof value_added_by_10.toString === "function" &&
-              value_added_by_10.toString !== Object.prototype.toString
+              typeof value_created_by_10 === "object" &&
+              typeof value_created_by_10.toString === "function" &&
+              value_created_by_10.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_added_by_10 !== 'string') {
-          if (value_added_by_10 === null) {
+        if (typeof value_created_by_10 !== 'string') {
+          if (value_created_by_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_added_by_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_added_by_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_added_by_10 instanceof RegExp) {
-            json += asString(value_added_by_10.source)
+          } else if (value_created_by_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_10 instanceof RegExp) {
+            json += asString(value_created_by_10.source)
           } else {
-            json += asString(value_added_by_10.toString())
+            json += asString(value_created_by_10.toString())
           }
         } else {
-          json += asString(value_added_by_10)
+          json += asString(value_created_by_10)
         }
         
           }
         
-    else throw new TypeError("The value of 'spec#/$defs/Member/properties/added_by' does not match schema definition.")
+    else throw new TypeError("The value of 'spec#/$defs/Member/properties/created_by' does not match schema definition.")
   
       } else {
-        throw new Error('"added_by" is required!')
+        throw new Error('"created_by" is required!')
       }
       
       const value_metadata_11 = obj["metadata"]
@@ -7104,26 +7104,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"status" is required!')
       }
       
-      const value_invited_by_6 = obj["invited_by"]
-      if (value_invited_by_6 !== undefined) {
-        json += ",\"invited_by\":"
+      const value_created_by_6 = obj["created_by"]
+      if (value_created_by_6 !== undefined) {
+        json += ",\"created_by\":"
         
-        if (typeof value_invited_by_6 !== 'string') {
-          if (value_invited_by_6 === null) {
+        if (typeof value_created_by_6 !== 'string') {
+          if (value_created_by_6 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_invited_by_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_invited_by_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_invited_by_6 instanceof RegExp) {
-            json += asString(value_invited_by_6.source)
+          } else if (value_created_by_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_6 instanceof RegExp) {
+            json += asString(value_created_by_6.source)
           } else {
-            json += asString(value_invited_by_6.toString())
+            json += asString(value_created_by_6.toString())
           }
         } else {
-          json += asString(value_invited_by_6)
+          json += asString(value_created_by_6)
         }
         
       } else {
-        throw new Error('"invited_by" is required!')
+        throw new Error('"created_by" is required!')
       }
       
       const value_metadata_7 = obj["metadata"]
@@ -10117,7 +10117,17 @@ const asInteger = serializer.asInteger.bind(serializer)
       const value_limit_tokens_6 = obj["limit_tokens"]
       if (value_limit_tokens_6 !== undefined) {
         json += ",\"limit_tokens\":"
-        json += asInteger(value_limit_tokens_6)
+        
+          if (value_limit_tokens_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_limit_tokens_6) || value_limit_tokens_6 === null) {
+            json += asInteger(value_limit_tokens_6)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AiUsage/properties/limit_tokens' does not match schema definition.")
+  
       } else {
         throw new Error('"limit_tokens" is required!')
       }
@@ -10128,6 +10138,28 @@ const asInteger = serializer.asInteger.bind(serializer)
         json += asInteger(value_cost_micros_7)
       } else {
         throw new Error('"cost_micros" is required!')
+      }
+      
+      const value_currency_8 = obj["currency"]
+      if (value_currency_8 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_8 !== 'string') {
+          if (value_currency_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_8 instanceof RegExp) {
+            json += asString(value_currency_8.source)
+          } else {
+            json += asString(value_currency_8.toString())
+          }
+        } else {
+          json += asString(value_currency_8)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -19500,7 +19532,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","amount_total","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount_total":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"total_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -19803,12 +19835,12 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_amount_total_9 = obj["amount_total"]
-      if (value_amount_total_9 !== undefined) {
-        json += ",\"amount_total\":"
-        json += asInteger(value_amount_total_9)
+      const value_total_amount_9 = obj["total_amount"]
+      if (value_total_amount_9 !== undefined) {
+        json += ",\"total_amount\":"
+        json += asInteger(value_total_amount_9)
       } else {
-        throw new Error('"amount_total" is required!')
+        throw new Error('"total_amount" is required!')
       }
       
       const value_currency_10 = obj["currency"]

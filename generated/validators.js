@@ -19619,7 +19619,7 @@ return errors === 0;
 validate_spec_SubscriptionCancel.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyTestClockAdvance = validate_spec_TestClockAdvance;
-const schema_spec_TestClockAdvance = {"type":"object","additionalProperties":false,"properties":{"to":{"$ref":"spec:Timestamp"},"seconds":{"type":"integer","minimum":1,"maximum":63072000}},"$id":"spec:TestClockAdvance"};
+const schema_spec_TestClockAdvance = {"type":"object","additionalProperties":false,"properties":{"to":{"$ref":"spec:Timestamp"},"by_seconds":{"type":"integer","minimum":1,"maximum":63072000}},"$id":"spec:TestClockAdvance"};
 const schema_spec_Timestamp = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
 
 function validate_spec_Timestamp(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -19674,7 +19674,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((key0 === "to") || (key0 === "seconds"))){
+if(!((key0 === "to") || (key0 === "by_seconds"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -19691,10 +19691,10 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
-if(data.seconds !== undefined){
-let data1 = data.seconds;
+if(data.by_seconds !== undefined){
+let data1 = data.by_seconds;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err1 = {instancePath:instancePath+"/seconds",schemaPath:"#/properties/seconds/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err1 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -19705,7 +19705,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 63072000 || isNaN(data1)){
-const err2 = {instancePath:instancePath+"/seconds",schemaPath:"#/properties/seconds/maximum",keyword:"maximum",params:{limit: 63072000, range: [1,63072000]},message:"must be <= 63072000"};
+const err2 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/maximum",keyword:"maximum",params:{limit: 63072000, range: [1,63072000]},message:"must be <= 63072000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -19715,7 +19715,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err3 = {instancePath:instancePath+"/seconds",schemaPath:"#/properties/seconds/minimum",keyword:"minimum",params:{limit: 1, range: [1,63072000]},message:"must be >= 1"};
+const err3 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/minimum",keyword:"minimum",params:{limit: 1, range: [1,63072000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }

@@ -18,7 +18,8 @@ export const ai = {
       body: {
         ...usage,
         total_tokens: usage.prompt_tokens + usage.completion_tokens,
-        limit_tokens: config.aiTokensPerDay,
+        limit_tokens: config.aiTokensPerDay || null,
+        currency: config.aiCurrency,
       },
     }
   },

@@ -24,7 +24,7 @@ export const members = {
   async addMember(request, { db, events }) {
     const { user_id: userId, email, role, metadata } = request.body
     const address = email?.toLowerCase()
-    const addedById = request.principal.userId
+    const createdById = request.principal.userId
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const user = await tx.prisma.user.findUnique({
@@ -35,12 +35,12 @@ export const members = {
       requireOwnerForOwnerRole(project, [role])
       requireProjectStatus(project, request)
       if (user === null) {
-        const fields = { projectId: project.id, email: address!, role, metadata, invitedById: addedById }
+        const fields = { projectId: project.id, email: address!, role, metadata, createdById }
         const invitation = await insertInvitation(tx, fields)
         await events.emit(tx, 'invitation.created', invitation)
         return { status: 202, body: invitation }
       }
-      const member = await insertMember(tx, project, { userId: user.id, role, metadata, addedById })
+      const member = await insertMember(tx, project, { userId: user.id, role, metadata, createdById })
       await events.emit(tx, 'member.added', member)
       const location = `/v1/projects/${project.id}/members/${member.id}`
       return { status: 201, body: member, headers: { location } }

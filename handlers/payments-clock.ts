@@ -16,9 +16,9 @@ export const paymentsClock = {
     return { status: 200, body: await testClock(db) }
   },
 
-  async advanceTestClock({ body: { to, seconds } }, { database, events, gateways }) {
+  async advanceTestClock({ body: { to, by_seconds: seconds } }, { database, events, gateways }) {
     if ((to === undefined) === (seconds === undefined))
-      throw invalidField('to', 'exclusive', 'Either to or seconds is required.')
+      throw invalidField('to', 'exclusive', 'Give exactly one of to and by_seconds.')
     requireSandbox(gateways)
     const now = await paymentsNow(database)
     const target = to === undefined ? new Date(now.getTime() + seconds! * 1000) : new Date(to)

@@ -5698,9 +5698,9 @@ export interface components {
         /** The clock of the sandbox. */
         TestClock: TestClock;
         /**
-         * How far to advance the clock: either `to` or `seconds` is required.
+         * How far to advance the clock: either `to` or `by_seconds` is required.
          * @example {
-         *       "seconds": 86400
+         *       "by_seconds": 86400
          *     }
          */
         TestClockAdvance: TestClockAdvance;
@@ -10536,7 +10536,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** How far to advance the clock: either `to` or `seconds` is required. */
+                /** How far to advance the clock: either `to` or `by_seconds` is required. */
                 "application/json": TestClockAdvance;
             };
         };
@@ -12406,8 +12406,8 @@ export interface Invitation {
     role: MemberRole;
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
     status: InvitationStatus;
-    /** The user who sent the invitation. */
-    invited_by: UserId;
+    /** The user who created the invitation. */
+    created_by: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the invitation was created. */
@@ -12946,7 +12946,7 @@ export interface Member {
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
      */
-    added_by: string | null;
+    created_by: string | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user became a member. */
@@ -13414,16 +13414,21 @@ export interface AiUsage {
     total_tokens: number;
     /**
      * Format: int64
-     * Daily token limit of the key. Chats return 429 once it is reached. `0` for no limit.
-     * @example 0
+     * Daily token limit of the key. Chats return 429 once it is reached. `null` for no limit.
+     * @example null
      */
-    limit_tokens: number;
+    limit_tokens: number | null;
     /**
      * Format: int64
-     * Cost in millionths of the currency in which the model prices are configured.
+     * Cost in millionths of `currency`.
      * @example 0
      */
     cost_micros: number;
+    /**
+     * The currency of `cost_micros`, an ISO 4217 code in lower case.
+     * @example usd
+     */
+    currency: string;
 }
 /**
  * The id of a model. `listModels` returns the available models.
@@ -14624,7 +14629,7 @@ export interface Checkout {
     /** The project of the order. `null` for your own order. */
     project_id: ProjectId | null;
     /** Amount to pay, in the minor unit of the currency. */
-    amount_total: Amount;
+    total_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
     /**
@@ -14725,9 +14730,9 @@ export interface TestClock {
     offset_seconds: number;
 }
 /**
- * How far to advance the clock: either `to` or `seconds` is required.
+ * How far to advance the clock: either `to` or `by_seconds` is required.
  * @example {
- *       "seconds": 86400
+ *       "by_seconds": 86400
  *     }
  */
 export interface TestClockAdvance {
@@ -14737,7 +14742,7 @@ export interface TestClockAdvance {
      * Format: int32
      * Number of seconds to advance by, at most two years.
      */
-    seconds?: number;
+    by_seconds?: number;
 }
 /** Confirms that the event was accepted. */
 export interface GatewayReceipt {
@@ -16008,7 +16013,7 @@ export interface MemberBefore {
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
      */
-    added_by?: string | null;
+    created_by?: string | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the user became a member. */
@@ -16154,8 +16159,8 @@ export interface InvitationBefore {
     role?: MemberRole;
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
     status?: InvitationStatus;
-    /** The user who sent the invitation. */
-    invited_by?: UserId;
+    /** The user who created the invitation. */
+    created_by?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the invitation was created. */
@@ -18161,7 +18166,7 @@ export interface CheckoutBefore {
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
     /** Amount to pay, in the minor unit of the currency. */
-    amount_total?: Amount;
+    total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency?: Currency;
     /**

@@ -142,7 +142,7 @@ export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   'payments/find-checkout',
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.id = $1`,
@@ -156,7 +156,7 @@ export interface FindCheckoutRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string
@@ -545,10 +545,10 @@ export interface FindUnsentRefundRow {
  * Inserts an open checkout session, which becomes the latest one of its order.
  * @see prisma/sql/payments/insert-checkout.sql
  */
-export const insertCheckout = one<{ id: string; project_id: string | null; owner_id: string; mode: 'payment' | 'subscription'; order_id: string; owns_order: boolean; subscription_id: string | null; amount_total: number; currency: string; url: string; success_url: string; cancel_url: string; gateway: string; metadata: object | string; expires_at: Date | string; created_at: Date | string }, InsertCheckoutRow>(
+export const insertCheckout = one<{ id: string; project_id: string | null; owner_id: string; mode: 'payment' | 'subscription'; order_id: string; owns_order: boolean; subscription_id: string | null; total_amount: number; currency: string; url: string; success_url: string; cancel_url: string; gateway: string; metadata: object | string; expires_at: Date | string; created_at: Date | string }, InsertCheckoutRow>(
   'payments/insert-checkout',
   `WITH c AS (
-  INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id, amount_total,
+  INSERT INTO checkouts (id, project_id, owner_id, mode, order_id, owns_order, subscription_id, total_amount,
     currency, url, success_url, cancel_url, gateway, metadata, expires_at, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
     $9, $10, $11, $12, $13, $14, $15, $16)
@@ -556,9 +556,9 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
 ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
 SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
-  ['id', 'project_id', 'owner_id', 'mode', 'order_id', 'owns_order', 'subscription_id', 'amount_total', 'currency', 'url', 'success_url', 'cancel_url', 'gateway', 'metadata', 'expires_at', 'created_at'],
+  ['id', 'project_id', 'owner_id', 'mode', 'order_id', 'owns_order', 'subscription_id', 'total_amount', 'currency', 'url', 'success_url', 'cancel_url', 'gateway', 'metadata', 'expires_at', 'created_at'],
 )
 export interface InsertCheckoutRow {
   id: string
@@ -568,7 +568,7 @@ export interface InsertCheckoutRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string
@@ -957,7 +957,7 @@ export const lockCheckout = optional<{ id: string }, LockCheckoutRow>(
   'payments/lock-checkout',
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.id = $1
@@ -972,7 +972,7 @@ export interface LockCheckoutRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string
@@ -996,7 +996,7 @@ export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutR
   'payments/lock-open-checkout',
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
 FROM checkouts c
 WHERE c.order_id = $1 AND c.status = 'open'
@@ -1011,7 +1011,7 @@ export interface LockOpenCheckoutRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string
@@ -1270,7 +1270,7 @@ export const readCheckoutAndLockProject = optional<{ user_id: string; id: string
   'payments/read-checkout-and-lock-project',
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
@@ -1288,7 +1288,7 @@ export interface ReadCheckoutAndLockProjectRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string
@@ -1314,7 +1314,7 @@ export const readCheckout = optional<{ user_id: string; id: string }, ReadChecko
   'payments/read-checkout',
   `SELECT c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
@@ -1332,7 +1332,7 @@ export interface ReadCheckoutRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string
@@ -1718,7 +1718,7 @@ export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
   `UPDATE checkouts c SET status = 'complete'
 WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
   ['id'],
 )
@@ -1730,7 +1730,7 @@ export interface SetCheckoutCompleteRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string
@@ -1755,7 +1755,7 @@ export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
   `UPDATE checkouts c SET status = 'expired'
 WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.amount_total, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
   ['id'],
 )
@@ -1767,7 +1767,7 @@ export interface SetCheckoutExpiredRow {
   payment_status: 'paid' | 'unpaid'
   order_id: string
   subscription_id: string | null
-  amount_total: number
+  total_amount: number
   currency: Schemas['Currency']
   success_url: string
   cancel_url: string

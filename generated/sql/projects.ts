@@ -48,7 +48,7 @@ export const deleteStorageUsage = none<{ project_id: string }>(
  */
 export const findMember = optional<{ id: string; project_id: string }, FindMemberRow>(
   'projects/find-member',
-  `SELECT m.id, m.project_id, m.role, m.added_by, m.metadata, m.created_at, m.updated_at,
+  `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
 jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
 FROM members m JOIN users u ON u.id = m.user_id
 WHERE m.id = $1 AND m.project_id = $2`,
@@ -58,7 +58,7 @@ export interface FindMemberRow {
   id: string
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
-  added_by: string | null
+  created_by: string | null
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -188,7 +188,7 @@ export interface ListExpiredProjectsRow {
 export const listInvitations = page<{ project_id: string }, { status: string }, 'created_at' | 'email', ListInvitationsRow>(
   'projects/list-invitations',
   {
-    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.metadata,
+    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
 i.created_at, i.updated_at, i.expires_at
 FROM invitations i
 WHERE i.project_id = $1`,
@@ -211,7 +211,7 @@ export interface ListInvitationsRow {
   email: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
-  invited_by: string
+  created_by: string
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -226,7 +226,7 @@ export interface ListInvitationsRow {
 export const listMembers = page<{ project_id: string }, { role: 'owner' | 'admin' | 'editor' | 'viewer' }, 'created_at' | 'name', ListMembersRow>(
   'projects/list-members',
   {
-    select: `SELECT m.id, m.project_id, m.role, m.added_by, m.metadata, m.created_at, m.updated_at,
+    select: `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
 jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
 FROM members m LEFT JOIN users u ON u.id = m.user_id
 WHERE m.project_id = $1`,
@@ -247,7 +247,7 @@ export interface ListMembersRow {
   id: string
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
-  added_by: string | null
+  created_by: string | null
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -261,7 +261,7 @@ export interface ListMembersRow {
 export const listMyInvitations = page<{ user_id: string }, { project_ids: readonly string[] }, 'created_at', ListMyInvitationsRow>(
   'projects/list-my-invitations',
   {
-    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.invited_by, i.metadata,
+    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
 i.created_at, i.updated_at, i.expires_at
 FROM users u
   JOIN invitations i ON i.email = u.email
@@ -286,7 +286,7 @@ export interface ListMyInvitationsRow {
   email: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
-  invited_by: string
+  created_by: string
   metadata: Record<string, string>
   created_at: string
   updated_at: string

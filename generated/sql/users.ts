@@ -12,7 +12,7 @@ type Schemas = components['schemas']
 export const deleteMemberships = many<{ user_id: string }, DeleteMembershipsRow>(
   'users/delete-memberships',
   `WITH deleted AS (DELETE FROM members WHERE user_id = $1 RETURNING *)
-SELECT m.id, m.project_id, m.role, m.added_by, m.metadata, m.created_at, m.updated_at,
+SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
 jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user FROM deleted m JOIN users u ON u.id = m.user_id ORDER BY m.project_id`,
   ['user_id'],
 )
@@ -20,7 +20,7 @@ export interface DeleteMembershipsRow {
   id: string
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
-  added_by: string | null
+  created_by: string | null
   metadata: Record<string, string>
   created_at: string
   updated_at: string

@@ -367,6 +367,13 @@ const ai = {
       description: 'Model of chats that name none.',
     }),
   ),
+  aiCurrency: text('AI_CURRENCY', {
+    default: 'usd',
+    isValid: (value) => /^[a-z]{3}$/.test(value),
+    rule: 'be a currency code in lower case, such as eur',
+    example: 'eur',
+    description: 'Currency of the prices in AI_UPSTREAMS.',
+  }),
   aiTimeout: seconds('AI_TIMEOUT', 300, 'Seconds that an answer may take as a whole.'),
   aiFirstTokenTimeout: seconds(
     'AI_FIRST_TOKEN_TIMEOUT',

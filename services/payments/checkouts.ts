@@ -106,7 +106,7 @@ export async function insertCheckout(
       order_id: order.id,
       owns_order: ownsOrder,
       subscription_id: subscriptionId,
-      amount_total: order.total_amount,
+      total_amount: order.total_amount,
       currency: order.currency,
       url: `${publicUrl}/pay/${id}`,
       success_url: successUrl,

@@ -53,7 +53,7 @@ export function requireCanRemove(project: Project, principal: Principal, member:
 export async function insertMember(
   tx: Db,
   project: { id: string },
-  fields: { userId: string; role: Role; addedById: string; metadata?: Metadata },
+  fields: { userId: string; role: Role; createdById: string; metadata?: Metadata },
 ): Promise<Member> {
   const id = newId('mem')
   try {
@@ -108,7 +108,7 @@ export function toInvitation(row: InvitationRow): Invitation {
     email: row.email,
     role: row.role,
     status: row.status === 'pending' && row.expiresAt <= new Date() ? 'expired' : row.status,
-    invited_by: row.invitedById,
+    created_by: row.createdById,
     metadata: row.metadata as Metadata,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
@@ -172,9 +172,9 @@ export async function insertInvitation(
     projectId,
     email,
     role,
-    invitedById,
+    createdById,
     metadata = {},
-  }: Pick<InvitationRow, 'projectId' | 'email' | 'role' | 'invitedById'> & { metadata?: Metadata },
+  }: Pick<InvitationRow, 'projectId' | 'email' | 'role' | 'createdById'> & { metadata?: Metadata },
 ): Promise<Invitation> {
   const existing = await tx.prisma.invitation.findFirst({ where: { projectId, email, status: 'pending' } })
   if (existing !== null && existing.expiresAt > new Date())
@@ -186,7 +186,7 @@ export async function insertInvitation(
   const expiresAt = new Date(createdAt.getTime() + invitationDays * 86_400_000)
   return toInvitation(
     await tx.prisma.invitation.create({
-      data: { id, projectId, email, role, invitedById, metadata, createdAt, expiresAt },
+      data: { id, projectId, email, role, createdById, metadata, createdAt, expiresAt },
     }),
   )
 }
@@ -221,6 +221,6 @@ export async function acceptInvitation(
     userId,
     role: row.role,
     metadata: row.metadata as Metadata,
-    addedById: row.invitedById,
+    createdById: row.createdById,
   })
 }

@@ -27,7 +27,11 @@ const ROWS = `
     ('evt_a', 'chat.cancelled', 'usr_a', 'ai:read',
      '{"object":{"status":"cancelled","content":"cancelled","id":"msg_a"},"previous_attributes":{}}'),
     ('evt_b', 'chat.failed', 'usr_a', 'ai:read',
-     '{"object":{"status":"failed","content":"cancelled"},"previous_attributes":{}}');`
+     '{"object":{"status":"failed","content":"cancelled"},"previous_attributes":{}}'),
+    ('evt_c', 'member.added', 'usr_a', 'projects:read',
+     '{"object":{"id":"mem_a","added_by":"usr_a"},"previous_attributes":{}}'),
+    ('evt_d', 'checkout.created', 'usr_a', 'payments:read',
+     '{"object":{"id":"chk_a","amount_total":1,"metadata":{"amount_total":"1"}},"previous_attributes":{}}');`
 
 t.test('the rows of the version before follow the new names', async (t) => {
   const query = await upgradedDatabase(t)
@@ -42,7 +46,7 @@ t.test('the rows of the version before follow the new names', async (t) => {
   t.strictSame(await query('SELECT event_types FROM webhook_endpoints'), [
     { event_types: ['chat.failed', 'chat.canceled'] },
   ])
-  const [canceled, failed] = await query('SELECT type, data FROM events ORDER BY id')
+  const [canceled, failed, added, checkout] = await query('SELECT type, data FROM events ORDER BY id')
   t.equal(canceled?.['type'], 'chat.canceled')
   t.equal(
     JSON.stringify(canceled?.['data']),
@@ -51,6 +55,11 @@ t.test('the rows of the version before follow the new names', async (t) => {
       previous_attributes: {},
     }),
   )
+  t.strictSame(added?.['data'], { object: { id: 'mem_a', created_by: 'usr_a' }, previous_attributes: {} })
+  t.strictSame(checkout?.['data'], {
+    object: { id: 'chk_a', total_amount: 1, metadata: { amount_total: '1' } },
+    previous_attributes: {},
+  })
   t.match(failed, { type: 'chat.failed', data: { object: { status: 'failed', content: 'cancelled' } } })
 })
 
@@ -70,7 +79,8 @@ async function upgradedDatabase(t: Test): Promise<(sql: string) => Promise<Recor
   const server = String(process.env['TEST_DATABASE_URL'])
   const name = `upgraded_${randomBytes(6).toString('hex')}`
   await run(server, `CREATE DATABASE ${name}`)
-  t.teardown(() => run(server, `DROP DATABASE ${name} WITH (FORCE)`))
+  // Without FORCE: an autovacuum worker in the database cannot be terminated.
+  t.teardown(() => run(server, `DROP DATABASE ${name}`).catch(() => {}))
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href
   await applyMigrations(url, () => {}, { folder: earlierMigrations(t) })
   await run(url, ROWS)

@@ -352,7 +352,7 @@ const resume = command(
 )
 
 const wait = command('wait hours', async (model, hours: number) => {
-  assert.equal(summarize(await advance(server, { seconds: hours * 3600 })), '200')
+  assert.equal(summarize(await advance(server, { by_seconds: hours * 3600 })), '200')
   model.advance(hours * hour)
 })
 

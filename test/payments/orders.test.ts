@@ -70,7 +70,7 @@ t.test('an order is created, paid by a session and refunded in two parts', async
     status: 'open',
     payment_status: 'unpaid',
     mode: 'payment',
-    amount_total: 5997,
+    total_amount: 5997,
     order_id: created.id,
     subscription_id: null,
   })
@@ -229,7 +229,7 @@ t.test('a late payment is refunded', async (t) => {
   await payWithCard(server, checkout.id, cards.succeeds)
   t.same(await attemptsOf(canceled.id), ['processing'], 'no second payment while one is processing')
   await cancel(canceled.id)
-  await advance(server, { seconds: 5 })
+  await advance(server, { by_seconds: 5 })
   t.same(await attemptsOf(canceled.id), ['returned'])
   t.equal((await get(`orders/${canceled.id}`)).status, 'canceled')
 
@@ -244,7 +244,7 @@ t.test('a late payment is refunded', async (t) => {
   )
   const second = await createCheckout(ada, { order_id: elsewhere.id })
   await payWithCard(server, second.id, cards.succeeds)
-  await advance(server, { seconds: 5 })
+  await advance(server, { by_seconds: 5 })
   t.same(await attemptsOf(elsewhere.id), ['returned', 'succeeded'])
   t.match(await get(`orders/${elsewhere.id}`), { status: 'paid', checkout_id: second.id })
 })
@@ -504,7 +504,7 @@ t.test('the ledger check finds every kind of damage', async (t) => {
       `UPDATE orders SET status = 'canceled' WHERE id = '${pending.id}'`,
       /open session of an order that is not pending/,
     ],
-    [`UPDATE checkouts SET amount_total = 1 WHERE id = '${open}'`, /session with another amount/],
+    [`UPDATE checkouts SET total_amount = 1 WHERE id = '${open}'`, /session with another amount/],
     [`UPDATE subscriptions SET due_at = NULL WHERE id = '${subscription}'`, /never renewed/],
     [
       `UPDATE subscriptions SET period_end = period_end + interval '1 ms' WHERE id = '${subscription}'`,

@@ -90,7 +90,7 @@ t.test('concurrent payments by cards of every kind pay at most once', async (t) 
     const { id, order_id: orderId } = await createCheckout(ada, { items: [{ price_id: catalog.price }] })
     const kinds = Object.values(cards)
     await many(30, (i) => payWithCard(server, id, kinds[(i + round) % kinds.length]))
-    await advance(server, { seconds: 5 })
+    await advance(server, { by_seconds: 5 })
     t.equal(
       (await attemptsOf(orderId)).filter((status) => status === 'succeeded').length,
       (await get(`orders/${orderId}`)).status === 'paid' ? 1 : 0,
@@ -123,7 +123,7 @@ t.test(
         () => payWithCard(server, id, cards.succeeds),
         () => post(`orders/${orderId}/cancel`),
         () => post(`checkout/${id}/expire`),
-        () => advance(server, { seconds: 4 }),
+        () => advance(server, { by_seconds: 4 }),
       ]
       const replies = await many(12, (i) => ways[(i + round) % ways.length]())
       t.notOk(
@@ -159,7 +159,7 @@ t.test('concurrent requests create only one open session of an order', async (t)
   const second = await createCheckout(ada, { order_id: orderId })
   await many(20, async (i) => {
     await (i % 4 === 0
-      ? advance(server, { seconds: 4 })
+      ? advance(server, { by_seconds: 4 })
       : payWithCard(server, i % 2 === 0 ? first : second.id, cards.succeeds))
   })
   t.match(await get(`orders/${orderId}`), { status: 'paid', checkout_id: second.id })
@@ -258,7 +258,7 @@ t.test('several workers run each due task once', async (t) => {
   for (const worker of workers) worker.start()
   await Promise.all([
     waitUntil(async () => (await nextDueTask(database)) === null),
-    advance(server, { seconds: 1 }),
+    advance(server, { by_seconds: 1 }),
   ])
   await Promise.all(workers.map((worker) => worker.stop()))
   t.same(errors, [])
@@ -310,7 +310,7 @@ t.test(
       const ways = [
         () => payWithCard(server, session.id, cards.succeeds),
         () => post(`subscriptions/${id}/cancel`, { at_period_end: false }),
-        () => advance(server, { seconds: 86_400 }),
+        () => advance(server, { by_seconds: 86_400 }),
         () => post(`checkout/${session.id}/expire`),
       ]
       const replies = await many(12, (i) => ways[(i + round) % ways.length]())

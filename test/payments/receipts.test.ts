@@ -119,7 +119,7 @@ t.test('the receipt shows refunds and the net amount', async (t) => {
   const order = await bought([{ price_id: catalog.price, quantity: 2 }])
   const before = await receipt(order.id)
   await server.admin.client.post(`/payments/orders/${order.id}/refunds`, { amount: 500 })
-  await advance(server, { seconds: 86_400 })
+  await advance(server, { by_seconds: 86_400 })
   await server.admin.client.post(`/payments/orders/${order.id}/refunds`, { amount: 1000 })
   const [first, second] = (
     await ada.client.get(`/payments/orders/${order.id}/refunds?order=asc`)

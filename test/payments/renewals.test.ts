@@ -153,7 +153,7 @@ t.test('a monthly subscription renews twelve times in a year', async (t) => {
     'subscription.updated',
   ])
   await cancel(id, { at_period_end: false })
-  await advance(server, { seconds: 40 * 86_400 })
+  await advance(server, { by_seconds: 40 * 86_400 })
   t.equal((await ordersOf(id)).length, 13, 'no renewals after the cancellation')
 })
 
@@ -261,7 +261,7 @@ t.test(
     t.match(ended, { status: 'canceled', ended_at: ended.canceled_at, latest_order_id: order.id })
     t.match(await get(`orders/${order.id}`), { status: 'canceled' })
     t.same((await eventTypesOf(server, id, order.id)).slice(4), ['subscription.canceled', 'order.canceled'])
-    await advance(server, { seconds: 60 * 86_400 })
+    await advance(server, { by_seconds: 60 * 86_400 })
     t.equal((await ordersOf(id)).length, 2)
   },
 )
@@ -270,12 +270,12 @@ t.test('paying the past-due order reactivates the subscription, which then uses 
   const { id } = await subscribe(server, ada, catalog.monthly, { card: cards.renewalDeclined })
   const anchor = (await subscriptionNow(id)).current_period_start
   await advanceTo(server, monthsAfter(anchor, 1))
-  await advance(server, { seconds: 2 * 86_400 })
+  await advance(server, { by_seconds: 2 * 86_400 })
   const [, order] = await ordersOf(id)
   const checkout = await createCheckout(ada, { order_id: order.id })
   t.match(
     checkout,
-    { mode: 'payment', subscription_id: null, amount_total: 1000 },
+    { mode: 'payment', subscription_id: null, total_amount: 1000 },
     'the session pays an order and starts no subscription',
   )
   await payWithCard(server, checkout.id, cards.declined)
@@ -330,7 +330,7 @@ t.test('a subscription that recovers late immediately renews for the missed peri
   const { latest_order_id: order } = await subscriptionNow(id)
   await payWithCard(server, (await createCheckout(ada, { order_id: order })).id, cards.succeeds)
   t.match(await subscriptionNow(id), { status: 'active', current_period_end: daysAfter(anchor, 14) })
-  await advance(server, { seconds: 1 })
+  await advance(server, { by_seconds: 1 })
   t.match(await subscriptionNow(id), {
     status: 'active',
     current_period_start: daysAfter(anchor, 14),
@@ -354,7 +354,7 @@ t.test('a subscription can be canceled at period end and resumed', async (t) => 
     current_period_end: started.current_period_end,
   })
   t.ok(canceled.body.canceled_at >= started.current_period_start)
-  t.same((await resume(id)).body, started)
+  t.match((await resume(id)).body, { ...started, updated_at: String })
   await cancel(id, { at_period_end: true })
   await advanceTo(server, started.current_period_end)
   const ended = await subscriptionNow(id)
@@ -395,7 +395,7 @@ t.test(
       'order.canceled',
       'checkout.expired',
     ])
-    await advance(server, { seconds: 10 })
+    await advance(server, { by_seconds: 10 })
     const { rows } = await database.pool.query('SELECT status::text FROM payments WHERE order_id = $1', [
       incomplete.order,
     ])
@@ -440,9 +440,9 @@ t.test('a session with a slow payment expires only after the payment', async (t)
   const { expires_at: expiresAt } = await get(`checkout/${session}`)
   await advanceTo(server, new Date(Date.parse(expiresAt) - 1_500))
   await payWithCard(server, session, cards.slow)
-  await advance(server, { seconds: 2 })
+  await advance(server, { by_seconds: 2 })
   t.equal((await get(`checkout/${session}`)).status, 'open')
-  await advance(server, { seconds: 10 })
+  await advance(server, { by_seconds: 10 })
   t.match(await get(`checkout/${session}`), { status: 'complete', payment_status: 'paid' })
   t.match(await subscriptionNow(id), { status: 'active' })
   await cancel(id, { at_period_end: false })
@@ -454,7 +454,7 @@ t.test('an invalid transition is 409 with the current status', async (t) => {
   states.canceled = (await subscribe(server, ada, catalog.monthly)).id
   await cancel(states.canceled, { at_period_end: false })
   const overdue = await subscribe(server, ada, await recurringAt('day', 1), { card: cards.renewalDeclined })
-  await advance(server, { seconds: 87_000 })
+  await advance(server, { by_seconds: 87_000 })
   states.past_due = overdue.id
   // The session of the other subscription has expired by now.
   states.incomplete = (await subscribe(server, ada, catalog.monthly, { card: null })).id
@@ -522,7 +522,7 @@ t.test('subscriptions to an archived price continue', async (t) => {
     ).status,
     400,
   )
-  await advance(server, { seconds: 8 * 86_400 })
+  await advance(server, { by_seconds: 8 * 86_400 })
   t.same(
     (await ordersOf(id)).map(({ status, items }) => [status, items[0].description]),
     [
@@ -558,12 +558,12 @@ t.test('a deleted project or owner is not charged', async (t) => {
     })
     const kept = await projectOf(ada)
     const other = await subscribe(server, ada, catalog.monthly, { project_id: kept })
-    await advance(server, { seconds: 8 * 86_400 })
+    await advance(server, { by_seconds: 8 * 86_400 })
     t.equal((await subscriptionNow(overdue.id)).status, 'past_due')
     await ada.client.delete(`/projects/${project}`)
     await ada.client.delete(`/projects/${kept}`)
     await ada.client.post(`/projects/${kept}/restore`)
-    await advance(server, { seconds: 30 * 86_400 })
+    await advance(server, { by_seconds: 30 * 86_400 })
     t.match(await stateOf(id), { status: 'canceled', project_id: project })
     t.match(await stateOf(overdue.id), { status: 'canceled' })
     t.equal(await ordersIn(id), 1)
@@ -593,7 +593,7 @@ t.test('a deleted project or owner is not charged', async (t) => {
       await runRetention(database)
       for (const { id, order, session } of [yearly, incomplete]) purged.push(id, order, session)
       t.equal((await bob.client.get(`/projects/${project}`)).status, 404)
-      await advance(server, { seconds: 1 })
+      await advance(server, { by_seconds: 1 })
       t.match(await subscriptionNow(yearly.id, bob), { status: 'canceled', project_id: null })
       t.match(await subscriptionNow(incomplete.id, bob), { status: 'canceled', project_id: null })
       t.match(
@@ -608,7 +608,7 @@ t.test('a deleted project or owner is not charged', async (t) => {
         ],
       )
       t.equal((await get(`checkout/${incomplete.session}`, bob)).status, 'expired')
-      await advance(server, { seconds: 370 * 86_400 })
+      await advance(server, { by_seconds: 370 * 86_400 })
       t.equal(await ordersIn(yearly.id), 1)
     },
   )
@@ -627,14 +627,14 @@ t.test('a deleted project or owner is not charged', async (t) => {
       await carl.client.delete(`/projects/${alone}`)
       t.equal((await server.admin.client.delete(`/users/${carl.id}`)).status, 204)
       await runRetention(database)
-      await advance(server, { seconds: 1 })
+      await advance(server, { by_seconds: 1 })
       t.match(
         await stateOf(inAlone.id),
         { status: 'canceled', project_id: null },
         'a project without other members is deleted with its owner',
       )
       t.match(await stateOf(own.id), { status: 'active' })
-      await advance(server, { seconds: 32 * 86_400 })
+      await advance(server, { by_seconds: 32 * 86_400 })
       for (const { id } of [own, together, inAlone]) {
         t.match(await stateOf(id), { status: 'canceled', due_at: null })
         t.equal(await ordersIn(id), 1)
@@ -693,13 +693,13 @@ t.test('the clock moves past a task that fails, and the request reports the erro
     [bad.id],
   )
   const now = await clockNow()
-  const reply = await advance(server, { seconds: 32 * 86_400 })
+  const reply = await advance(server, { by_seconds: 32 * 86_400 })
   t.match(reply, { status: 500, body: { error: { code: 'SERVER_ERROR' } } })
   t.ok((await clockNow()) >= new Date(now.getTime() + 32 * day))
   t.equal((await ordersOf(good.id)).length, 2)
   t.match(server.logs.join('\n'), bad.id)
   await database.pool.query("UPDATE subscriptions SET gateway = 'sandbox' WHERE id = $1", [bad.id])
-  t.equal((await advance(server, { seconds: 1 })).status, 200)
+  t.equal((await advance(server, { by_seconds: 1 })).status, 200)
   t.equal((await ordersOf(bad.id)).length, 2)
   for (const { id } of [good, bad]) await cancel(id, { at_period_end: false })
 })
@@ -709,14 +709,14 @@ t.test('the clock moves only forward, and at most two years at once', async (t) 
   const at = (milliseconds: number): string => new Date(now.getTime() + milliseconds).toISOString()
   const refused: Array<[object, number, object]> = [
     [{}, 400, { field: 'to', constraint: 'exclusive' }],
-    [{ to: at(day), seconds: 5 }, 400, { field: 'to', constraint: 'exclusive' }],
+    [{ to: at(day), by_seconds: 5 }, 400, { field: 'to', constraint: 'exclusive' }],
     [{ to: at(-1_000) }, 409, { field: 'to', constraint: 'forward' }],
     [{ to: at(733 * day) }, 400, { field: 'to', constraint: 'maximum' }],
     [{ to: '9999-12-31T23:59:59.999Z' }, 400, { field: 'to', constraint: 'maximum' }],
     [{ to: 'tomorrow' }, 400, { field: 'to' }],
-    [{ seconds: 0 }, 400, { field: 'seconds' }],
-    [{ seconds: 63_072_001 }, 400, { field: 'seconds' }],
-    [{ seconds: 1.5 }, 400, { field: 'seconds' }],
+    [{ by_seconds: 0 }, 400, { field: 'by_seconds' }],
+    [{ by_seconds: 63_072_001 }, 400, { field: 'by_seconds' }],
+    [{ by_seconds: 1.5 }, 400, { field: 'by_seconds' }],
     [{ offset_seconds: 1 }, 400, { field: 'offset_seconds' }],
   ]
   for (const [body, status, details] of refused)
@@ -733,7 +733,7 @@ t.test('a renewal runs a known number of statements', async (t) => {
   const { current_period_end: end } = await subscriptionNow(id)
   await advanceTo(server, new Date(Date.parse(end) - 5_000))
   server.statements.length = 0
-  await advance(server, { seconds: 10 })
+  await advance(server, { by_seconds: 10 })
   const sent = server.statements.filter(
     (text) => !/last_used_at|^SELECT 1$|LISTEN|number_events|api_keys/.test(text),
   )

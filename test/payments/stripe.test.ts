@@ -15,7 +15,7 @@ t.test("an order is paid on Stripe's page and refunded in two parts", async (t) 
     items: [{ price_id: shop.price, quantity: 3 }],
     metadata: { cart: '7' },
   })
-  t.match(checkout, { status: 'open', url: `${server.url}/pay/${checkout.id}`, amount_total: 5997 })
+  t.match(checkout, { status: 'open', url: `${server.url}/pay/${checkout.id}`, total_amount: 5997 })
   t.equal(stripe.requests.length, 0, 'no request to Stripe before the first visit')
   const first = await shop.openPage(checkout)
   const session = stripe.sessionFor(checkout.id)

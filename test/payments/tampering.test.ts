@@ -163,7 +163,7 @@ const bodies: Array<{
     path: 'test-clock/advance',
     person: admin,
     schema: 'TestClockAdvance',
-    body: { seconds: 1 },
+    body: { by_seconds: 1 },
     fields: propertiesOf('TestClock'),
   },
 ]
@@ -464,7 +464,7 @@ t.test("a user cannot access another user's objects", async (t) => {
     ['PUT', `prices/${catalog.price}`, { active: false }],
     ['PUT', `products/${catalog.product}`, { active: false }],
     ['POST', 'products', { name: 'x' }],
-    ['POST', 'test-clock/advance', { seconds: 1 }],
+    ['POST', 'test-clock/advance', { by_seconds: 1 }],
     ['GET', 'test-clock'],
   ]
   const secrets = [bob.id, (await bob.client.get(`/payments/orders/${his.order}`)).body.number]

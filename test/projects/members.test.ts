@@ -31,7 +31,7 @@ const invalidState = (constraint: string) => ({ status: 409, code: 'INVALID_STAT
 t.test('members', async (t) => {
   const server = await startServer(t)
 
-  t.test('the creator is the owner, and added_by is null', async (t) => {
+  t.test('the creator is the owner, and created_by is null', async (t) => {
     const { path, owner } = await team(server)
     const { data, pagination } = await owner.api.listMembers({
       path,
@@ -39,7 +39,7 @@ t.test('members', async (t) => {
     })
     t.match(data[0], {
       role: 'owner',
-      added_by: null,
+      created_by: null,
       user: { id: owner.id, email: owner.email, avatar_url: null },
     })
     t.equal(pagination.total, 4)
@@ -219,7 +219,7 @@ t.test('invitations', async (t) => {
         email: 'grace@example.com',
         role: 'editor',
         status: 'pending',
-        invited_by: admin.id,
+        created_by: admin.id,
       })
       t.match(await apiErrorOf(viewer.api.listInvitations({ path })), forbidden)
       t.equal((await owner.api.listInvitations({ path, query: { status: 'pending' } })).pagination.total, 1)
@@ -236,7 +236,7 @@ t.test('invitations', async (t) => {
         .acceptInvitation({ path: of(invited) })
         .withResponse()
       t.equal(response.status, 201)
-      t.match(member, { role: 'editor', added_by: admin.id, user: { id: grace.id } })
+      t.match(member, { role: 'editor', created_by: admin.id, user: { id: grace.id } })
       t.match(await apiErrorOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
       t.equal((await grace.api.getProject({ path })).your_role, 'editor')
       t.equal((await grace.api.listMyInvitations()).pagination.total, 0)

@@ -104,7 +104,7 @@ export async function subscribe(
 
 export async function advance(
   { admin }: Pick<TestServer, 'admin'>,
-  body: { to: string } | { seconds: number },
+  body: { to: string } | { by_seconds: number },
 ): Promise<Reply> {
   return await admin.client.post('/payments/test-clock/advance', body)
 }

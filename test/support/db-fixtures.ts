@@ -59,7 +59,7 @@ export async function createMember(
     await insertMember(
       server.services.database,
       { id: projectId },
-      { userId, role, addedById: server.admin.id },
+      { userId, role, createdById: server.admin.id },
     )
   ).id
 }
@@ -128,7 +128,7 @@ export async function createInvitation(
       email: email.toLowerCase(),
       role: 'viewer',
       status,
-      invitedById: server.admin.id,
+      createdById: server.admin.id,
       createdAt,
       expiresAt: new Date(createdAt.getTime() + 86_400_000),
     },

@@ -41,7 +41,7 @@ const rules: Record<string, string> = {
     WHERE p.amount <> o.total_amount OR p.currency <> o.currency OR c.order_id <> o.id`,
   'is a session with another amount, currency, owner or project than its order': `
     SELECT c.id FROM checkouts c JOIN orders o ON o.id = c.order_id
-    WHERE c.amount_total <> o.total_amount OR c.currency <> o.currency OR c.owner_id <> o.owner_id
+    WHERE c.total_amount <> o.total_amount OR c.currency <> o.currency OR c.owner_id <> o.owner_id
       OR c.project_id IS DISTINCT FROM o.project_id`,
   'is an open session of an order that is not pending': `
     SELECT c.id FROM checkouts c JOIN orders o ON o.id = c.order_id

@@ -229,7 +229,7 @@ export const paymentsFixtures = {
   },
   getTestClock: { build: () => ({}) },
   advanceTestClock: {
-    build: () => ({ body: { seconds: 1 } }),
+    build: () => ({ body: { by_seconds: 1 } }),
     byStatus: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
   },
   receiveStripeEvent: {

@@ -27,11 +27,11 @@ export type AggregateCheckout = {
 }
 
 export type CheckoutAvgAggregateOutputType = {
-  amountTotal: number | null
+  totalAmount: number | null
 }
 
 export type CheckoutSumAggregateOutputType = {
-  amountTotal: bigint | null
+  totalAmount: bigint | null
 }
 
 export type CheckoutMinAggregateOutputType = {
@@ -43,7 +43,7 @@ export type CheckoutMinAggregateOutputType = {
   orderId: string | null
   ownsOrder: boolean | null
   subscriptionId: string | null
-  amountTotal: bigint | null
+  totalAmount: bigint | null
   currency: string | null
   url: string | null
   successUrl: string | null
@@ -65,7 +65,7 @@ export type CheckoutMaxAggregateOutputType = {
   orderId: string | null
   ownsOrder: boolean | null
   subscriptionId: string | null
-  amountTotal: bigint | null
+  totalAmount: bigint | null
   currency: string | null
   url: string | null
   successUrl: string | null
@@ -87,7 +87,7 @@ export type CheckoutCountAggregateOutputType = {
   orderId: number
   ownsOrder: number
   subscriptionId: number
-  amountTotal: number
+  totalAmount: number
   currency: number
   url: number
   successUrl: number
@@ -104,11 +104,11 @@ export type CheckoutCountAggregateOutputType = {
 
 
 export type CheckoutAvgAggregateInputType = {
-  amountTotal?: true
+  totalAmount?: true
 }
 
 export type CheckoutSumAggregateInputType = {
-  amountTotal?: true
+  totalAmount?: true
 }
 
 export type CheckoutMinAggregateInputType = {
@@ -120,7 +120,7 @@ export type CheckoutMinAggregateInputType = {
   orderId?: true
   ownsOrder?: true
   subscriptionId?: true
-  amountTotal?: true
+  totalAmount?: true
   currency?: true
   url?: true
   successUrl?: true
@@ -142,7 +142,7 @@ export type CheckoutMaxAggregateInputType = {
   orderId?: true
   ownsOrder?: true
   subscriptionId?: true
-  amountTotal?: true
+  totalAmount?: true
   currency?: true
   url?: true
   successUrl?: true
@@ -164,7 +164,7 @@ export type CheckoutCountAggregateInputType = {
   orderId?: true
   ownsOrder?: true
   subscriptionId?: true
-  amountTotal?: true
+  totalAmount?: true
   currency?: true
   url?: true
   successUrl?: true
@@ -274,7 +274,7 @@ export type CheckoutGroupByOutputType = {
   orderId: string
   ownsOrder: boolean
   subscriptionId: string | null
-  amountTotal: bigint
+  totalAmount: bigint
   currency: string
   url: string
   successUrl: string
@@ -320,7 +320,7 @@ export type CheckoutWhereInput = {
   orderId?: Prisma.StringFilter<"Checkout"> | string
   ownsOrder?: Prisma.BoolFilter<"Checkout"> | boolean
   subscriptionId?: Prisma.StringNullableFilter<"Checkout"> | string | null
-  amountTotal?: Prisma.BigIntFilter<"Checkout"> | bigint | number
+  totalAmount?: Prisma.BigIntFilter<"Checkout"> | bigint | number
   currency?: Prisma.StringFilter<"Checkout"> | string
   url?: Prisma.StringFilter<"Checkout"> | string
   successUrl?: Prisma.StringFilter<"Checkout"> | string
@@ -348,7 +348,7 @@ export type CheckoutOrderByWithRelationInput = {
   orderId?: Prisma.SortOrder
   ownsOrder?: Prisma.SortOrder
   subscriptionId?: Prisma.SortOrderInput | Prisma.SortOrder
-  amountTotal?: Prisma.SortOrder
+  totalAmount?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   url?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
@@ -380,7 +380,7 @@ export type CheckoutWhereUniqueInput = Prisma.AtLeast<{
   orderId?: Prisma.StringFilter<"Checkout"> | string
   ownsOrder?: Prisma.BoolFilter<"Checkout"> | boolean
   subscriptionId?: Prisma.StringNullableFilter<"Checkout"> | string | null
-  amountTotal?: Prisma.BigIntFilter<"Checkout"> | bigint | number
+  totalAmount?: Prisma.BigIntFilter<"Checkout"> | bigint | number
   currency?: Prisma.StringFilter<"Checkout"> | string
   url?: Prisma.StringFilter<"Checkout"> | string
   successUrl?: Prisma.StringFilter<"Checkout"> | string
@@ -407,7 +407,7 @@ export type CheckoutOrderByWithAggregationInput = {
   orderId?: Prisma.SortOrder
   ownsOrder?: Prisma.SortOrder
   subscriptionId?: Prisma.SortOrderInput | Prisma.SortOrder
-  amountTotal?: Prisma.SortOrder
+  totalAmount?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   url?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
@@ -438,7 +438,7 @@ export type CheckoutScalarWhereWithAggregatesInput = {
   orderId?: Prisma.StringWithAggregatesFilter<"Checkout"> | string
   ownsOrder?: Prisma.BoolWithAggregatesFilter<"Checkout"> | boolean
   subscriptionId?: Prisma.StringNullableWithAggregatesFilter<"Checkout"> | string | null
-  amountTotal?: Prisma.BigIntWithAggregatesFilter<"Checkout"> | bigint | number
+  totalAmount?: Prisma.BigIntWithAggregatesFilter<"Checkout"> | bigint | number
   currency?: Prisma.StringWithAggregatesFilter<"Checkout"> | string
   url?: Prisma.StringWithAggregatesFilter<"Checkout"> | string
   successUrl?: Prisma.StringWithAggregatesFilter<"Checkout"> | string
@@ -457,7 +457,7 @@ export type CheckoutCreateInput = {
   mode: $Enums.CheckoutMode
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -485,7 +485,7 @@ export type CheckoutUncheckedCreateInput = {
   orderId: string
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -505,7 +505,7 @@ export type CheckoutUpdateInput = {
   mode?: Prisma.EnumCheckoutModeFieldUpdateOperationsInput | $Enums.CheckoutMode
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -533,7 +533,7 @@ export type CheckoutUncheckedUpdateInput = {
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -557,7 +557,7 @@ export type CheckoutCreateManyInput = {
   orderId: string
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -576,7 +576,7 @@ export type CheckoutUpdateManyMutationInput = {
   mode?: Prisma.EnumCheckoutModeFieldUpdateOperationsInput | $Enums.CheckoutMode
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -599,7 +599,7 @@ export type CheckoutUncheckedUpdateManyInput = {
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -632,7 +632,7 @@ export type CheckoutCountOrderByAggregateInput = {
   orderId?: Prisma.SortOrder
   ownsOrder?: Prisma.SortOrder
   subscriptionId?: Prisma.SortOrder
-  amountTotal?: Prisma.SortOrder
+  totalAmount?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   url?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
@@ -647,7 +647,7 @@ export type CheckoutCountOrderByAggregateInput = {
 }
 
 export type CheckoutAvgOrderByAggregateInput = {
-  amountTotal?: Prisma.SortOrder
+  totalAmount?: Prisma.SortOrder
 }
 
 export type CheckoutMaxOrderByAggregateInput = {
@@ -659,7 +659,7 @@ export type CheckoutMaxOrderByAggregateInput = {
   orderId?: Prisma.SortOrder
   ownsOrder?: Prisma.SortOrder
   subscriptionId?: Prisma.SortOrder
-  amountTotal?: Prisma.SortOrder
+  totalAmount?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   url?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
@@ -681,7 +681,7 @@ export type CheckoutMinOrderByAggregateInput = {
   orderId?: Prisma.SortOrder
   ownsOrder?: Prisma.SortOrder
   subscriptionId?: Prisma.SortOrder
-  amountTotal?: Prisma.SortOrder
+  totalAmount?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   url?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
@@ -695,7 +695,7 @@ export type CheckoutMinOrderByAggregateInput = {
 }
 
 export type CheckoutSumOrderByAggregateInput = {
-  amountTotal?: Prisma.SortOrder
+  totalAmount?: Prisma.SortOrder
 }
 
 export type CheckoutNullableScalarRelationFilter = {
@@ -900,7 +900,7 @@ export type CheckoutCreateWithoutOwnerInput = {
   mode: $Enums.CheckoutMode
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -926,7 +926,7 @@ export type CheckoutUncheckedCreateWithoutOwnerInput = {
   orderId: string
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -979,7 +979,7 @@ export type CheckoutScalarWhereInput = {
   orderId?: Prisma.StringFilter<"Checkout"> | string
   ownsOrder?: Prisma.BoolFilter<"Checkout"> | boolean
   subscriptionId?: Prisma.StringNullableFilter<"Checkout"> | string | null
-  amountTotal?: Prisma.BigIntFilter<"Checkout"> | bigint | number
+  totalAmount?: Prisma.BigIntFilter<"Checkout"> | bigint | number
   currency?: Prisma.StringFilter<"Checkout"> | string
   url?: Prisma.StringFilter<"Checkout"> | string
   successUrl?: Prisma.StringFilter<"Checkout"> | string
@@ -998,7 +998,7 @@ export type CheckoutCreateWithoutProjectInput = {
   mode: $Enums.CheckoutMode
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1024,7 +1024,7 @@ export type CheckoutUncheckedCreateWithoutProjectInput = {
   orderId: string
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1070,7 +1070,7 @@ export type CheckoutCreateWithoutOrderInput = {
   mode: $Enums.CheckoutMode
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1096,7 +1096,7 @@ export type CheckoutUncheckedCreateWithoutOrderInput = {
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1142,7 +1142,7 @@ export type CheckoutCreateWithoutPaymentsInput = {
   mode: $Enums.CheckoutMode
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1169,7 +1169,7 @@ export type CheckoutUncheckedCreateWithoutPaymentsInput = {
   orderId: string
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1204,7 +1204,7 @@ export type CheckoutUpdateWithoutPaymentsInput = {
   mode?: Prisma.EnumCheckoutModeFieldUpdateOperationsInput | $Enums.CheckoutMode
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1231,7 +1231,7 @@ export type CheckoutUncheckedUpdateWithoutPaymentsInput = {
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1250,7 +1250,7 @@ export type CheckoutCreateWithoutSubscriptionInput = {
   mode: $Enums.CheckoutMode
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1276,7 +1276,7 @@ export type CheckoutUncheckedCreateWithoutSubscriptionInput = {
   status?: $Enums.CheckoutStatus
   orderId: string
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1325,7 +1325,7 @@ export type CheckoutCreateManyOwnerInput = {
   orderId: string
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1344,7 +1344,7 @@ export type CheckoutUpdateWithoutOwnerInput = {
   mode?: Prisma.EnumCheckoutModeFieldUpdateOperationsInput | $Enums.CheckoutMode
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1370,7 +1370,7 @@ export type CheckoutUncheckedUpdateWithoutOwnerInput = {
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1393,7 +1393,7 @@ export type CheckoutUncheckedUpdateManyWithoutOwnerInput = {
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1415,7 +1415,7 @@ export type CheckoutCreateManyProjectInput = {
   orderId: string
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1434,7 +1434,7 @@ export type CheckoutUpdateWithoutProjectInput = {
   mode?: Prisma.EnumCheckoutModeFieldUpdateOperationsInput | $Enums.CheckoutMode
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1460,7 +1460,7 @@ export type CheckoutUncheckedUpdateWithoutProjectInput = {
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1483,7 +1483,7 @@ export type CheckoutUncheckedUpdateManyWithoutProjectInput = {
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1505,7 +1505,7 @@ export type CheckoutCreateManyOrderInput = {
   status?: $Enums.CheckoutStatus
   ownsOrder: boolean
   subscriptionId?: string | null
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1524,7 +1524,7 @@ export type CheckoutUpdateWithoutOrderInput = {
   mode?: Prisma.EnumCheckoutModeFieldUpdateOperationsInput | $Enums.CheckoutMode
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1550,7 +1550,7 @@ export type CheckoutUncheckedUpdateWithoutOrderInput = {
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1573,7 +1573,7 @@ export type CheckoutUncheckedUpdateManyWithoutOrderInput = {
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
   subscriptionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1595,7 +1595,7 @@ export type CheckoutCreateManySubscriptionInput = {
   status?: $Enums.CheckoutStatus
   orderId: string
   ownsOrder: boolean
-  amountTotal: bigint | number
+  totalAmount: bigint | number
   currency: string
   url: string
   successUrl: string
@@ -1614,7 +1614,7 @@ export type CheckoutUpdateWithoutSubscriptionInput = {
   mode?: Prisma.EnumCheckoutModeFieldUpdateOperationsInput | $Enums.CheckoutMode
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1640,7 +1640,7 @@ export type CheckoutUncheckedUpdateWithoutSubscriptionInput = {
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1663,7 +1663,7 @@ export type CheckoutUncheckedUpdateManyWithoutSubscriptionInput = {
   status?: Prisma.EnumCheckoutStatusFieldUpdateOperationsInput | $Enums.CheckoutStatus
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
   ownsOrder?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  amountTotal?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1717,7 +1717,7 @@ export type CheckoutSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   orderId?: boolean
   ownsOrder?: boolean
   subscriptionId?: boolean
-  amountTotal?: boolean
+  totalAmount?: boolean
   currency?: boolean
   url?: boolean
   successUrl?: boolean
@@ -1746,7 +1746,7 @@ export type CheckoutSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   orderId?: boolean
   ownsOrder?: boolean
   subscriptionId?: boolean
-  amountTotal?: boolean
+  totalAmount?: boolean
   currency?: boolean
   url?: boolean
   successUrl?: boolean
@@ -1773,7 +1773,7 @@ export type CheckoutSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   orderId?: boolean
   ownsOrder?: boolean
   subscriptionId?: boolean
-  amountTotal?: boolean
+  totalAmount?: boolean
   currency?: boolean
   url?: boolean
   successUrl?: boolean
@@ -1800,7 +1800,7 @@ export type CheckoutSelectScalar = {
   orderId?: boolean
   ownsOrder?: boolean
   subscriptionId?: boolean
-  amountTotal?: boolean
+  totalAmount?: boolean
   currency?: boolean
   url?: boolean
   successUrl?: boolean
@@ -1814,7 +1814,7 @@ export type CheckoutSelectScalar = {
   updatedAt?: boolean
 }
 
-export type CheckoutOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "mode" | "status" | "orderId" | "ownsOrder" | "subscriptionId" | "amountTotal" | "currency" | "url" | "successUrl" | "cancelUrl" | "gateway" | "gatewayReference" | "gatewayUrl" | "metadata" | "expiresAt" | "createdAt" | "updatedAt", ExtArgs["result"]["checkout"]>
+export type CheckoutOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "mode" | "status" | "orderId" | "ownsOrder" | "subscriptionId" | "totalAmount" | "currency" | "url" | "successUrl" | "cancelUrl" | "gateway" | "gatewayReference" | "gatewayUrl" | "metadata" | "expiresAt" | "createdAt" | "updatedAt", ExtArgs["result"]["checkout"]>
 export type CheckoutInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Checkout$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1857,7 +1857,7 @@ export type $CheckoutPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
      */
     ownsOrder: boolean
     subscriptionId: string | null
-    amountTotal: bigint
+    totalAmount: bigint
     currency: string
     /**
      * The URL of the payment page, as the API returns it.
@@ -2311,7 +2311,7 @@ export interface CheckoutFieldRefs {
   readonly orderId: Prisma.FieldRef<"Checkout", 'String'>
   readonly ownsOrder: Prisma.FieldRef<"Checkout", 'Boolean'>
   readonly subscriptionId: Prisma.FieldRef<"Checkout", 'String'>
-  readonly amountTotal: Prisma.FieldRef<"Checkout", 'BigInt'>
+  readonly totalAmount: Prisma.FieldRef<"Checkout", 'BigInt'>
   readonly currency: Prisma.FieldRef<"Checkout", 'String'>
   readonly url: Prisma.FieldRef<"Checkout", 'String'>
   readonly successUrl: Prisma.FieldRef<"Checkout", 'String'>

@@ -30,7 +30,7 @@ export type InvitationMinAggregateOutputType = {
   email: string | null
   role: $Enums.MemberRole | null
   status: $Enums.InvitationStatus | null
-  invitedById: string | null
+  createdById: string | null
   createdAt: Date | null
   updatedAt: Date | null
   expiresAt: Date | null
@@ -42,7 +42,7 @@ export type InvitationMaxAggregateOutputType = {
   email: string | null
   role: $Enums.MemberRole | null
   status: $Enums.InvitationStatus | null
-  invitedById: string | null
+  createdById: string | null
   createdAt: Date | null
   updatedAt: Date | null
   expiresAt: Date | null
@@ -54,7 +54,7 @@ export type InvitationCountAggregateOutputType = {
   email: number
   role: number
   status: number
-  invitedById: number
+  createdById: number
   metadata: number
   createdAt: number
   updatedAt: number
@@ -69,7 +69,7 @@ export type InvitationMinAggregateInputType = {
   email?: true
   role?: true
   status?: true
-  invitedById?: true
+  createdById?: true
   createdAt?: true
   updatedAt?: true
   expiresAt?: true
@@ -81,7 +81,7 @@ export type InvitationMaxAggregateInputType = {
   email?: true
   role?: true
   status?: true
-  invitedById?: true
+  createdById?: true
   createdAt?: true
   updatedAt?: true
   expiresAt?: true
@@ -93,7 +93,7 @@ export type InvitationCountAggregateInputType = {
   email?: true
   role?: true
   status?: true
-  invitedById?: true
+  createdById?: true
   metadata?: true
   createdAt?: true
   updatedAt?: true
@@ -179,7 +179,7 @@ export type InvitationGroupByOutputType = {
   email: string
   role: $Enums.MemberRole
   status: $Enums.InvitationStatus
-  invitedById: string
+  createdById: string
   metadata: runtime.JsonValue
   createdAt: Date
   updatedAt: Date
@@ -213,13 +213,13 @@ export type InvitationWhereInput = {
   email?: Prisma.StringFilter<"Invitation"> | string
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
-  invitedById?: Prisma.StringFilter<"Invitation"> | string
+  createdById?: Prisma.StringFilter<"Invitation"> | string
   metadata?: Prisma.JsonFilter<"Invitation">
   createdAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
-  invitedBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
 export type InvitationOrderByWithRelationInput = {
@@ -228,13 +228,13 @@ export type InvitationOrderByWithRelationInput = {
   email?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
-  invitedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
-  invitedBy?: Prisma.UserOrderByWithRelationInput
+  createdBy?: Prisma.UserOrderByWithRelationInput
 }
 
 export type InvitationWhereUniqueInput = Prisma.AtLeast<{
@@ -246,13 +246,13 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   email?: Prisma.StringFilter<"Invitation"> | string
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
-  invitedById?: Prisma.StringFilter<"Invitation"> | string
+  createdById?: Prisma.StringFilter<"Invitation"> | string
   metadata?: Prisma.JsonFilter<"Invitation">
   createdAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
-  invitedBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id">
 
 export type InvitationOrderByWithAggregationInput = {
@@ -261,7 +261,7 @@ export type InvitationOrderByWithAggregationInput = {
   email?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
-  invitedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -280,7 +280,7 @@ export type InvitationScalarWhereWithAggregatesInput = {
   email?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
   role?: Prisma.EnumMemberRoleWithAggregatesFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusWithAggregatesFilter<"Invitation"> | $Enums.InvitationStatus
-  invitedById?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
+  createdById?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
   metadata?: Prisma.JsonWithAggregatesFilter<"Invitation">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Invitation"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Invitation"> | Date | string
@@ -297,7 +297,7 @@ export type InvitationCreateInput = {
   updatedAt?: Date | string
   expiresAt: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutInvitationsInput
-  invitedBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
+  createdBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
 }
 
 export type InvitationUncheckedCreateInput = {
@@ -306,7 +306,7 @@ export type InvitationUncheckedCreateInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
-  invitedById: string
+  createdById: string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -323,7 +323,7 @@ export type InvitationUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutInvitationsNestedInput
-  invitedBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
+  createdBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
 }
 
 export type InvitationUncheckedUpdateInput = {
@@ -332,7 +332,7 @@ export type InvitationUncheckedUpdateInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
-  invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  createdById?: Prisma.StringFieldUpdateOperationsInput | string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -345,7 +345,7 @@ export type InvitationCreateManyInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
-  invitedById: string
+  createdById: string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -369,7 +369,7 @@ export type InvitationUncheckedUpdateManyInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
-  invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  createdById?: Prisma.StringFieldUpdateOperationsInput | string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -392,7 +392,7 @@ export type InvitationCountOrderByAggregateInput = {
   email?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
-  invitedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -405,7 +405,7 @@ export type InvitationMaxOrderByAggregateInput = {
   email?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
-  invitedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
@@ -417,51 +417,51 @@ export type InvitationMinOrderByAggregateInput = {
   email?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
-  invitedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
-export type InvitationCreateNestedManyWithoutInvitedByInput = {
-  create?: Prisma.XOR<Prisma.InvitationCreateWithoutInvitedByInput, Prisma.InvitationUncheckedCreateWithoutInvitedByInput> | Prisma.InvitationCreateWithoutInvitedByInput[] | Prisma.InvitationUncheckedCreateWithoutInvitedByInput[]
-  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutInvitedByInput | Prisma.InvitationCreateOrConnectWithoutInvitedByInput[]
-  createMany?: Prisma.InvitationCreateManyInvitedByInputEnvelope
+export type InvitationCreateNestedManyWithoutCreatedByInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput> | Prisma.InvitationCreateWithoutCreatedByInput[] | Prisma.InvitationUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutCreatedByInput | Prisma.InvitationCreateOrConnectWithoutCreatedByInput[]
+  createMany?: Prisma.InvitationCreateManyCreatedByInputEnvelope
   connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
 }
 
-export type InvitationUncheckedCreateNestedManyWithoutInvitedByInput = {
-  create?: Prisma.XOR<Prisma.InvitationCreateWithoutInvitedByInput, Prisma.InvitationUncheckedCreateWithoutInvitedByInput> | Prisma.InvitationCreateWithoutInvitedByInput[] | Prisma.InvitationUncheckedCreateWithoutInvitedByInput[]
-  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutInvitedByInput | Prisma.InvitationCreateOrConnectWithoutInvitedByInput[]
-  createMany?: Prisma.InvitationCreateManyInvitedByInputEnvelope
+export type InvitationUncheckedCreateNestedManyWithoutCreatedByInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput> | Prisma.InvitationCreateWithoutCreatedByInput[] | Prisma.InvitationUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutCreatedByInput | Prisma.InvitationCreateOrConnectWithoutCreatedByInput[]
+  createMany?: Prisma.InvitationCreateManyCreatedByInputEnvelope
   connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
 }
 
-export type InvitationUpdateManyWithoutInvitedByNestedInput = {
-  create?: Prisma.XOR<Prisma.InvitationCreateWithoutInvitedByInput, Prisma.InvitationUncheckedCreateWithoutInvitedByInput> | Prisma.InvitationCreateWithoutInvitedByInput[] | Prisma.InvitationUncheckedCreateWithoutInvitedByInput[]
-  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutInvitedByInput | Prisma.InvitationCreateOrConnectWithoutInvitedByInput[]
-  upsert?: Prisma.InvitationUpsertWithWhereUniqueWithoutInvitedByInput | Prisma.InvitationUpsertWithWhereUniqueWithoutInvitedByInput[]
-  createMany?: Prisma.InvitationCreateManyInvitedByInputEnvelope
+export type InvitationUpdateManyWithoutCreatedByNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput> | Prisma.InvitationCreateWithoutCreatedByInput[] | Prisma.InvitationUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutCreatedByInput | Prisma.InvitationCreateOrConnectWithoutCreatedByInput[]
+  upsert?: Prisma.InvitationUpsertWithWhereUniqueWithoutCreatedByInput | Prisma.InvitationUpsertWithWhereUniqueWithoutCreatedByInput[]
+  createMany?: Prisma.InvitationCreateManyCreatedByInputEnvelope
   set?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
   disconnect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
   delete?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
   connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
-  update?: Prisma.InvitationUpdateWithWhereUniqueWithoutInvitedByInput | Prisma.InvitationUpdateWithWhereUniqueWithoutInvitedByInput[]
-  updateMany?: Prisma.InvitationUpdateManyWithWhereWithoutInvitedByInput | Prisma.InvitationUpdateManyWithWhereWithoutInvitedByInput[]
+  update?: Prisma.InvitationUpdateWithWhereUniqueWithoutCreatedByInput | Prisma.InvitationUpdateWithWhereUniqueWithoutCreatedByInput[]
+  updateMany?: Prisma.InvitationUpdateManyWithWhereWithoutCreatedByInput | Prisma.InvitationUpdateManyWithWhereWithoutCreatedByInput[]
   deleteMany?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
 }
 
-export type InvitationUncheckedUpdateManyWithoutInvitedByNestedInput = {
-  create?: Prisma.XOR<Prisma.InvitationCreateWithoutInvitedByInput, Prisma.InvitationUncheckedCreateWithoutInvitedByInput> | Prisma.InvitationCreateWithoutInvitedByInput[] | Prisma.InvitationUncheckedCreateWithoutInvitedByInput[]
-  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutInvitedByInput | Prisma.InvitationCreateOrConnectWithoutInvitedByInput[]
-  upsert?: Prisma.InvitationUpsertWithWhereUniqueWithoutInvitedByInput | Prisma.InvitationUpsertWithWhereUniqueWithoutInvitedByInput[]
-  createMany?: Prisma.InvitationCreateManyInvitedByInputEnvelope
+export type InvitationUncheckedUpdateManyWithoutCreatedByNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput> | Prisma.InvitationCreateWithoutCreatedByInput[] | Prisma.InvitationUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutCreatedByInput | Prisma.InvitationCreateOrConnectWithoutCreatedByInput[]
+  upsert?: Prisma.InvitationUpsertWithWhereUniqueWithoutCreatedByInput | Prisma.InvitationUpsertWithWhereUniqueWithoutCreatedByInput[]
+  createMany?: Prisma.InvitationCreateManyCreatedByInputEnvelope
   set?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
   disconnect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
   delete?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
   connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
-  update?: Prisma.InvitationUpdateWithWhereUniqueWithoutInvitedByInput | Prisma.InvitationUpdateWithWhereUniqueWithoutInvitedByInput[]
-  updateMany?: Prisma.InvitationUpdateManyWithWhereWithoutInvitedByInput | Prisma.InvitationUpdateManyWithWhereWithoutInvitedByInput[]
+  update?: Prisma.InvitationUpdateWithWhereUniqueWithoutCreatedByInput | Prisma.InvitationUpdateWithWhereUniqueWithoutCreatedByInput[]
+  updateMany?: Prisma.InvitationUpdateManyWithWhereWithoutCreatedByInput | Prisma.InvitationUpdateManyWithWhereWithoutCreatedByInput[]
   deleteMany?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
 }
 
@@ -511,7 +511,7 @@ export type EnumInvitationStatusFieldUpdateOperationsInput = {
   set?: $Enums.InvitationStatus
 }
 
-export type InvitationCreateWithoutInvitedByInput = {
+export type InvitationCreateWithoutCreatedByInput = {
   id: string
   email: string
   role: $Enums.MemberRole
@@ -523,7 +523,7 @@ export type InvitationCreateWithoutInvitedByInput = {
   project: Prisma.ProjectCreateNestedOneWithoutInvitationsInput
 }
 
-export type InvitationUncheckedCreateWithoutInvitedByInput = {
+export type InvitationUncheckedCreateWithoutCreatedByInput = {
   id: string
   projectId: string
   email: string
@@ -535,30 +535,30 @@ export type InvitationUncheckedCreateWithoutInvitedByInput = {
   expiresAt: Date | string
 }
 
-export type InvitationCreateOrConnectWithoutInvitedByInput = {
+export type InvitationCreateOrConnectWithoutCreatedByInput = {
   where: Prisma.InvitationWhereUniqueInput
-  create: Prisma.XOR<Prisma.InvitationCreateWithoutInvitedByInput, Prisma.InvitationUncheckedCreateWithoutInvitedByInput>
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput>
 }
 
-export type InvitationCreateManyInvitedByInputEnvelope = {
-  data: Prisma.InvitationCreateManyInvitedByInput | Prisma.InvitationCreateManyInvitedByInput[]
+export type InvitationCreateManyCreatedByInputEnvelope = {
+  data: Prisma.InvitationCreateManyCreatedByInput | Prisma.InvitationCreateManyCreatedByInput[]
   skipDuplicates?: boolean
 }
 
-export type InvitationUpsertWithWhereUniqueWithoutInvitedByInput = {
+export type InvitationUpsertWithWhereUniqueWithoutCreatedByInput = {
   where: Prisma.InvitationWhereUniqueInput
-  update: Prisma.XOR<Prisma.InvitationUpdateWithoutInvitedByInput, Prisma.InvitationUncheckedUpdateWithoutInvitedByInput>
-  create: Prisma.XOR<Prisma.InvitationCreateWithoutInvitedByInput, Prisma.InvitationUncheckedCreateWithoutInvitedByInput>
+  update: Prisma.XOR<Prisma.InvitationUpdateWithoutCreatedByInput, Prisma.InvitationUncheckedUpdateWithoutCreatedByInput>
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput>
 }
 
-export type InvitationUpdateWithWhereUniqueWithoutInvitedByInput = {
+export type InvitationUpdateWithWhereUniqueWithoutCreatedByInput = {
   where: Prisma.InvitationWhereUniqueInput
-  data: Prisma.XOR<Prisma.InvitationUpdateWithoutInvitedByInput, Prisma.InvitationUncheckedUpdateWithoutInvitedByInput>
+  data: Prisma.XOR<Prisma.InvitationUpdateWithoutCreatedByInput, Prisma.InvitationUncheckedUpdateWithoutCreatedByInput>
 }
 
-export type InvitationUpdateManyWithWhereWithoutInvitedByInput = {
+export type InvitationUpdateManyWithWhereWithoutCreatedByInput = {
   where: Prisma.InvitationScalarWhereInput
-  data: Prisma.XOR<Prisma.InvitationUpdateManyMutationInput, Prisma.InvitationUncheckedUpdateManyWithoutInvitedByInput>
+  data: Prisma.XOR<Prisma.InvitationUpdateManyMutationInput, Prisma.InvitationUncheckedUpdateManyWithoutCreatedByInput>
 }
 
 export type InvitationScalarWhereInput = {
@@ -570,7 +570,7 @@ export type InvitationScalarWhereInput = {
   email?: Prisma.StringFilter<"Invitation"> | string
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
-  invitedById?: Prisma.StringFilter<"Invitation"> | string
+  createdById?: Prisma.StringFilter<"Invitation"> | string
   metadata?: Prisma.JsonFilter<"Invitation">
   createdAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
@@ -586,7 +586,7 @@ export type InvitationCreateWithoutProjectInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   expiresAt: Date | string
-  invitedBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
+  createdBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
 }
 
 export type InvitationUncheckedCreateWithoutProjectInput = {
@@ -594,7 +594,7 @@ export type InvitationUncheckedCreateWithoutProjectInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
-  invitedById: string
+  createdById: string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -627,7 +627,7 @@ export type InvitationUpdateManyWithWhereWithoutProjectInput = {
   data: Prisma.XOR<Prisma.InvitationUpdateManyMutationInput, Prisma.InvitationUncheckedUpdateManyWithoutProjectInput>
 }
 
-export type InvitationCreateManyInvitedByInput = {
+export type InvitationCreateManyCreatedByInput = {
   id: string
   projectId: string
   email: string
@@ -639,7 +639,7 @@ export type InvitationCreateManyInvitedByInput = {
   expiresAt: Date | string
 }
 
-export type InvitationUpdateWithoutInvitedByInput = {
+export type InvitationUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
@@ -651,7 +651,7 @@ export type InvitationUpdateWithoutInvitedByInput = {
   project?: Prisma.ProjectUpdateOneRequiredWithoutInvitationsNestedInput
 }
 
-export type InvitationUncheckedUpdateWithoutInvitedByInput = {
+export type InvitationUncheckedUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
@@ -663,7 +663,7 @@ export type InvitationUncheckedUpdateWithoutInvitedByInput = {
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
-export type InvitationUncheckedUpdateManyWithoutInvitedByInput = {
+export type InvitationUncheckedUpdateManyWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
@@ -680,7 +680,7 @@ export type InvitationCreateManyProjectInput = {
   email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
-  invitedById: string
+  createdById: string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -696,7 +696,7 @@ export type InvitationUpdateWithoutProjectInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  invitedBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
+  createdBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutProjectInput = {
@@ -704,7 +704,7 @@ export type InvitationUncheckedUpdateWithoutProjectInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
-  invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  createdById?: Prisma.StringFieldUpdateOperationsInput | string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -716,7 +716,7 @@ export type InvitationUncheckedUpdateManyWithoutProjectInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
-  invitedById?: Prisma.StringFieldUpdateOperationsInput | string
+  createdById?: Prisma.StringFieldUpdateOperationsInput | string
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -731,13 +731,13 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   email?: boolean
   role?: boolean
   status?: boolean
-  invitedById?: boolean
+  createdById?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
-  invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
 export type InvitationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -746,13 +746,13 @@ export type InvitationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   email?: boolean
   role?: boolean
   status?: boolean
-  invitedById?: boolean
+  createdById?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
-  invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
 export type InvitationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -761,13 +761,13 @@ export type InvitationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   email?: boolean
   role?: boolean
   status?: boolean
-  invitedById?: boolean
+  createdById?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
-  invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
 export type InvitationSelectScalar = {
@@ -776,32 +776,32 @@ export type InvitationSelectScalar = {
   email?: boolean
   role?: boolean
   status?: boolean
-  invitedById?: boolean
+  createdById?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
 }
 
-export type InvitationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "email" | "role" | "status" | "invitedById" | "metadata" | "createdAt" | "updatedAt" | "expiresAt", ExtArgs["result"]["invitation"]>
+export type InvitationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "email" | "role" | "status" | "createdById" | "metadata" | "createdAt" | "updatedAt" | "expiresAt", ExtArgs["result"]["invitation"]>
 export type InvitationInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
-  invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
 export type InvitationIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
-  invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
 export type InvitationIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
-  invitedBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
 
 export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Invitation"
   objects: {
     project: Prisma.$ProjectPayload<ExtArgs>
-    invitedBy: Prisma.$UserPayload<ExtArgs>
+    createdBy: Prisma.$UserPayload<ExtArgs>
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -815,7 +815,7 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
      * An expired invitation stays `pending`.
      */
     status: $Enums.InvitationStatus
-    invitedById: string
+    createdById: string
     metadata: runtime.JsonValue
     createdAt: Date
     updatedAt: Date
@@ -1215,7 +1215,7 @@ readonly fields: InvitationFieldRefs;
 export interface Prisma__InvitationClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   project<T extends Prisma.ProjectDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ProjectDefaultArgs<ExtArgs>>): Prisma.Prisma__ProjectClient<runtime.Types.Result.GetResult<Prisma.$ProjectPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
-  invitedBy<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  createdBy<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1250,7 +1250,7 @@ export interface InvitationFieldRefs {
   readonly email: Prisma.FieldRef<"Invitation", 'String'>
   readonly role: Prisma.FieldRef<"Invitation", 'MemberRole'>
   readonly status: Prisma.FieldRef<"Invitation", 'InvitationStatus'>
-  readonly invitedById: Prisma.FieldRef<"Invitation", 'String'>
+  readonly createdById: Prisma.FieldRef<"Invitation", 'String'>
   readonly metadata: Prisma.FieldRef<"Invitation", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Invitation", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Invitation", 'DateTime'>

@@ -29,7 +29,7 @@ export type MemberMinAggregateOutputType = {
   projectId: string | null
   userId: string | null
   role: $Enums.MemberRole | null
-  addedById: string | null
+  createdById: string | null
   projectStatus: $Enums.ProjectStatus | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -40,7 +40,7 @@ export type MemberMaxAggregateOutputType = {
   projectId: string | null
   userId: string | null
   role: $Enums.MemberRole | null
-  addedById: string | null
+  createdById: string | null
   projectStatus: $Enums.ProjectStatus | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -51,7 +51,7 @@ export type MemberCountAggregateOutputType = {
   projectId: number
   userId: number
   role: number
-  addedById: number
+  createdById: number
   projectStatus: number
   metadata: number
   createdAt: number
@@ -65,7 +65,7 @@ export type MemberMinAggregateInputType = {
   projectId?: true
   userId?: true
   role?: true
-  addedById?: true
+  createdById?: true
   projectStatus?: true
   createdAt?: true
   updatedAt?: true
@@ -76,7 +76,7 @@ export type MemberMaxAggregateInputType = {
   projectId?: true
   userId?: true
   role?: true
-  addedById?: true
+  createdById?: true
   projectStatus?: true
   createdAt?: true
   updatedAt?: true
@@ -87,7 +87,7 @@ export type MemberCountAggregateInputType = {
   projectId?: true
   userId?: true
   role?: true
-  addedById?: true
+  createdById?: true
   projectStatus?: true
   metadata?: true
   createdAt?: true
@@ -172,7 +172,7 @@ export type MemberGroupByOutputType = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
-  addedById: string | null
+  createdById: string | null
   projectStatus: $Enums.ProjectStatus
   metadata: runtime.JsonValue
   createdAt: Date
@@ -205,14 +205,14 @@ export type MemberWhereInput = {
   projectId?: Prisma.StringFilter<"Member"> | string
   userId?: Prisma.StringFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
-  addedById?: Prisma.StringNullableFilter<"Member"> | string | null
+  createdById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonFilter<"Member">
   createdAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
-  addedBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  createdBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }
 
 export type MemberOrderByWithRelationInput = {
@@ -220,14 +220,14 @@ export type MemberOrderByWithRelationInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
-  addedById?: Prisma.SortOrderInput | Prisma.SortOrder
+  createdById?: Prisma.SortOrderInput | Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
-  addedBy?: Prisma.UserOrderByWithRelationInput
+  createdBy?: Prisma.UserOrderByWithRelationInput
 }
 
 export type MemberWhereUniqueInput = Prisma.AtLeast<{
@@ -239,14 +239,14 @@ export type MemberWhereUniqueInput = Prisma.AtLeast<{
   projectId?: Prisma.StringFilter<"Member"> | string
   userId?: Prisma.StringFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
-  addedById?: Prisma.StringNullableFilter<"Member"> | string | null
+  createdById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonFilter<"Member">
   createdAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
-  addedBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  createdBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }, "id" | "projectId_userId">
 
 export type MemberOrderByWithAggregationInput = {
@@ -254,7 +254,7 @@ export type MemberOrderByWithAggregationInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
-  addedById?: Prisma.SortOrderInput | Prisma.SortOrder
+  createdById?: Prisma.SortOrderInput | Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -272,7 +272,7 @@ export type MemberScalarWhereWithAggregatesInput = {
   projectId?: Prisma.StringWithAggregatesFilter<"Member"> | string
   userId?: Prisma.StringWithAggregatesFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleWithAggregatesFilter<"Member"> | $Enums.MemberRole
-  addedById?: Prisma.StringNullableWithAggregatesFilter<"Member"> | string | null
+  createdById?: Prisma.StringNullableWithAggregatesFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusWithAggregatesFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonWithAggregatesFilter<"Member">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Member"> | Date | string
@@ -288,7 +288,7 @@ export type MemberCreateInput = {
   updatedAt?: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
   user: Prisma.UserCreateNestedOneWithoutMembershipsInput
-  addedBy?: Prisma.UserCreateNestedOneWithoutAddedInput
+  createdBy?: Prisma.UserCreateNestedOneWithoutAddedInput
 }
 
 export type MemberUncheckedCreateInput = {
@@ -296,7 +296,7 @@ export type MemberUncheckedCreateInput = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
-  addedById?: string | null
+  createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -312,7 +312,7 @@ export type MemberUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
-  addedBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
+  createdBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
 }
 
 export type MemberUncheckedUpdateInput = {
@@ -320,7 +320,7 @@ export type MemberUncheckedUpdateInput = {
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
-  addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -332,7 +332,7 @@ export type MemberCreateManyInput = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
-  addedById?: string | null
+  createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -353,7 +353,7 @@ export type MemberUncheckedUpdateManyInput = {
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
-  addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -380,7 +380,7 @@ export type MemberCountOrderByAggregateInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
-  addedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -392,7 +392,7 @@ export type MemberMaxOrderByAggregateInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
-  addedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -403,7 +403,7 @@ export type MemberMinOrderByAggregateInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
-  addedById?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -416,10 +416,10 @@ export type MemberCreateNestedManyWithoutUserInput = {
   connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
 }
 
-export type MemberCreateNestedManyWithoutAddedByInput = {
-  create?: Prisma.XOR<Prisma.MemberCreateWithoutAddedByInput, Prisma.MemberUncheckedCreateWithoutAddedByInput> | Prisma.MemberCreateWithoutAddedByInput[] | Prisma.MemberUncheckedCreateWithoutAddedByInput[]
-  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutAddedByInput | Prisma.MemberCreateOrConnectWithoutAddedByInput[]
-  createMany?: Prisma.MemberCreateManyAddedByInputEnvelope
+export type MemberCreateNestedManyWithoutCreatedByInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCreatedByInput, Prisma.MemberUncheckedCreateWithoutCreatedByInput> | Prisma.MemberCreateWithoutCreatedByInput[] | Prisma.MemberUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCreatedByInput | Prisma.MemberCreateOrConnectWithoutCreatedByInput[]
+  createMany?: Prisma.MemberCreateManyCreatedByInputEnvelope
   connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
 }
 
@@ -430,10 +430,10 @@ export type MemberUncheckedCreateNestedManyWithoutUserInput = {
   connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
 }
 
-export type MemberUncheckedCreateNestedManyWithoutAddedByInput = {
-  create?: Prisma.XOR<Prisma.MemberCreateWithoutAddedByInput, Prisma.MemberUncheckedCreateWithoutAddedByInput> | Prisma.MemberCreateWithoutAddedByInput[] | Prisma.MemberUncheckedCreateWithoutAddedByInput[]
-  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutAddedByInput | Prisma.MemberCreateOrConnectWithoutAddedByInput[]
-  createMany?: Prisma.MemberCreateManyAddedByInputEnvelope
+export type MemberUncheckedCreateNestedManyWithoutCreatedByInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCreatedByInput, Prisma.MemberUncheckedCreateWithoutCreatedByInput> | Prisma.MemberCreateWithoutCreatedByInput[] | Prisma.MemberUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCreatedByInput | Prisma.MemberCreateOrConnectWithoutCreatedByInput[]
+  createMany?: Prisma.MemberCreateManyCreatedByInputEnvelope
   connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
 }
 
@@ -451,17 +451,17 @@ export type MemberUpdateManyWithoutUserNestedInput = {
   deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
 }
 
-export type MemberUpdateManyWithoutAddedByNestedInput = {
-  create?: Prisma.XOR<Prisma.MemberCreateWithoutAddedByInput, Prisma.MemberUncheckedCreateWithoutAddedByInput> | Prisma.MemberCreateWithoutAddedByInput[] | Prisma.MemberUncheckedCreateWithoutAddedByInput[]
-  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutAddedByInput | Prisma.MemberCreateOrConnectWithoutAddedByInput[]
-  upsert?: Prisma.MemberUpsertWithWhereUniqueWithoutAddedByInput | Prisma.MemberUpsertWithWhereUniqueWithoutAddedByInput[]
-  createMany?: Prisma.MemberCreateManyAddedByInputEnvelope
+export type MemberUpdateManyWithoutCreatedByNestedInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCreatedByInput, Prisma.MemberUncheckedCreateWithoutCreatedByInput> | Prisma.MemberCreateWithoutCreatedByInput[] | Prisma.MemberUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCreatedByInput | Prisma.MemberCreateOrConnectWithoutCreatedByInput[]
+  upsert?: Prisma.MemberUpsertWithWhereUniqueWithoutCreatedByInput | Prisma.MemberUpsertWithWhereUniqueWithoutCreatedByInput[]
+  createMany?: Prisma.MemberCreateManyCreatedByInputEnvelope
   set?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
   disconnect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
   delete?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
   connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
-  update?: Prisma.MemberUpdateWithWhereUniqueWithoutAddedByInput | Prisma.MemberUpdateWithWhereUniqueWithoutAddedByInput[]
-  updateMany?: Prisma.MemberUpdateManyWithWhereWithoutAddedByInput | Prisma.MemberUpdateManyWithWhereWithoutAddedByInput[]
+  update?: Prisma.MemberUpdateWithWhereUniqueWithoutCreatedByInput | Prisma.MemberUpdateWithWhereUniqueWithoutCreatedByInput[]
+  updateMany?: Prisma.MemberUpdateManyWithWhereWithoutCreatedByInput | Prisma.MemberUpdateManyWithWhereWithoutCreatedByInput[]
   deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
 }
 
@@ -479,17 +479,17 @@ export type MemberUncheckedUpdateManyWithoutUserNestedInput = {
   deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
 }
 
-export type MemberUncheckedUpdateManyWithoutAddedByNestedInput = {
-  create?: Prisma.XOR<Prisma.MemberCreateWithoutAddedByInput, Prisma.MemberUncheckedCreateWithoutAddedByInput> | Prisma.MemberCreateWithoutAddedByInput[] | Prisma.MemberUncheckedCreateWithoutAddedByInput[]
-  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutAddedByInput | Prisma.MemberCreateOrConnectWithoutAddedByInput[]
-  upsert?: Prisma.MemberUpsertWithWhereUniqueWithoutAddedByInput | Prisma.MemberUpsertWithWhereUniqueWithoutAddedByInput[]
-  createMany?: Prisma.MemberCreateManyAddedByInputEnvelope
+export type MemberUncheckedUpdateManyWithoutCreatedByNestedInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCreatedByInput, Prisma.MemberUncheckedCreateWithoutCreatedByInput> | Prisma.MemberCreateWithoutCreatedByInput[] | Prisma.MemberUncheckedCreateWithoutCreatedByInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCreatedByInput | Prisma.MemberCreateOrConnectWithoutCreatedByInput[]
+  upsert?: Prisma.MemberUpsertWithWhereUniqueWithoutCreatedByInput | Prisma.MemberUpsertWithWhereUniqueWithoutCreatedByInput[]
+  createMany?: Prisma.MemberCreateManyCreatedByInputEnvelope
   set?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
   disconnect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
   delete?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
   connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
-  update?: Prisma.MemberUpdateWithWhereUniqueWithoutAddedByInput | Prisma.MemberUpdateWithWhereUniqueWithoutAddedByInput[]
-  updateMany?: Prisma.MemberUpdateManyWithWhereWithoutAddedByInput | Prisma.MemberUpdateManyWithWhereWithoutAddedByInput[]
+  update?: Prisma.MemberUpdateWithWhereUniqueWithoutCreatedByInput | Prisma.MemberUpdateWithWhereUniqueWithoutCreatedByInput[]
+  updateMany?: Prisma.MemberUpdateManyWithWhereWithoutCreatedByInput | Prisma.MemberUpdateManyWithWhereWithoutCreatedByInput[]
   deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
 }
 
@@ -547,14 +547,14 @@ export type MemberCreateWithoutUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
-  addedBy?: Prisma.UserCreateNestedOneWithoutAddedInput
+  createdBy?: Prisma.UserCreateNestedOneWithoutAddedInput
 }
 
 export type MemberUncheckedCreateWithoutUserInput = {
   id: string
   projectId: string
   role: $Enums.MemberRole
-  addedById?: string | null
+  createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -571,7 +571,7 @@ export type MemberCreateManyUserInputEnvelope = {
   skipDuplicates?: boolean
 }
 
-export type MemberCreateWithoutAddedByInput = {
+export type MemberCreateWithoutCreatedByInput = {
   id: string
   role: $Enums.MemberRole
   projectStatus?: $Enums.ProjectStatus
@@ -582,7 +582,7 @@ export type MemberCreateWithoutAddedByInput = {
   user: Prisma.UserCreateNestedOneWithoutMembershipsInput
 }
 
-export type MemberUncheckedCreateWithoutAddedByInput = {
+export type MemberUncheckedCreateWithoutCreatedByInput = {
   id: string
   projectId: string
   userId: string
@@ -593,13 +593,13 @@ export type MemberUncheckedCreateWithoutAddedByInput = {
   updatedAt?: Date | string
 }
 
-export type MemberCreateOrConnectWithoutAddedByInput = {
+export type MemberCreateOrConnectWithoutCreatedByInput = {
   where: Prisma.MemberWhereUniqueInput
-  create: Prisma.XOR<Prisma.MemberCreateWithoutAddedByInput, Prisma.MemberUncheckedCreateWithoutAddedByInput>
+  create: Prisma.XOR<Prisma.MemberCreateWithoutCreatedByInput, Prisma.MemberUncheckedCreateWithoutCreatedByInput>
 }
 
-export type MemberCreateManyAddedByInputEnvelope = {
-  data: Prisma.MemberCreateManyAddedByInput | Prisma.MemberCreateManyAddedByInput[]
+export type MemberCreateManyCreatedByInputEnvelope = {
+  data: Prisma.MemberCreateManyCreatedByInput | Prisma.MemberCreateManyCreatedByInput[]
   skipDuplicates?: boolean
 }
 
@@ -627,27 +627,27 @@ export type MemberScalarWhereInput = {
   projectId?: Prisma.StringFilter<"Member"> | string
   userId?: Prisma.StringFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
-  addedById?: Prisma.StringNullableFilter<"Member"> | string | null
+  createdById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonFilter<"Member">
   createdAt?: Prisma.DateTimeFilter<"Member"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Member"> | Date | string
 }
 
-export type MemberUpsertWithWhereUniqueWithoutAddedByInput = {
+export type MemberUpsertWithWhereUniqueWithoutCreatedByInput = {
   where: Prisma.MemberWhereUniqueInput
-  update: Prisma.XOR<Prisma.MemberUpdateWithoutAddedByInput, Prisma.MemberUncheckedUpdateWithoutAddedByInput>
-  create: Prisma.XOR<Prisma.MemberCreateWithoutAddedByInput, Prisma.MemberUncheckedCreateWithoutAddedByInput>
+  update: Prisma.XOR<Prisma.MemberUpdateWithoutCreatedByInput, Prisma.MemberUncheckedUpdateWithoutCreatedByInput>
+  create: Prisma.XOR<Prisma.MemberCreateWithoutCreatedByInput, Prisma.MemberUncheckedCreateWithoutCreatedByInput>
 }
 
-export type MemberUpdateWithWhereUniqueWithoutAddedByInput = {
+export type MemberUpdateWithWhereUniqueWithoutCreatedByInput = {
   where: Prisma.MemberWhereUniqueInput
-  data: Prisma.XOR<Prisma.MemberUpdateWithoutAddedByInput, Prisma.MemberUncheckedUpdateWithoutAddedByInput>
+  data: Prisma.XOR<Prisma.MemberUpdateWithoutCreatedByInput, Prisma.MemberUncheckedUpdateWithoutCreatedByInput>
 }
 
-export type MemberUpdateManyWithWhereWithoutAddedByInput = {
+export type MemberUpdateManyWithWhereWithoutCreatedByInput = {
   where: Prisma.MemberScalarWhereInput
-  data: Prisma.XOR<Prisma.MemberUpdateManyMutationInput, Prisma.MemberUncheckedUpdateManyWithoutAddedByInput>
+  data: Prisma.XOR<Prisma.MemberUpdateManyMutationInput, Prisma.MemberUncheckedUpdateManyWithoutCreatedByInput>
 }
 
 export type MemberCreateWithoutProjectInput = {
@@ -658,14 +658,14 @@ export type MemberCreateWithoutProjectInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutMembershipsInput
-  addedBy?: Prisma.UserCreateNestedOneWithoutAddedInput
+  createdBy?: Prisma.UserCreateNestedOneWithoutAddedInput
 }
 
 export type MemberUncheckedCreateWithoutProjectInput = {
   id: string
   userId: string
   role: $Enums.MemberRole
-  addedById?: string | null
+  createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -702,14 +702,14 @@ export type MemberCreateManyUserInput = {
   id: string
   projectId: string
   role: $Enums.MemberRole
-  addedById?: string | null
+  createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
 }
 
-export type MemberCreateManyAddedByInput = {
+export type MemberCreateManyCreatedByInput = {
   id: string
   projectId: string
   userId: string
@@ -728,14 +728,14 @@ export type MemberUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
-  addedBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
+  createdBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
 }
 
 export type MemberUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
-  addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -746,14 +746,14 @@ export type MemberUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
-  addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
-export type MemberUpdateWithoutAddedByInput = {
+export type MemberUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
@@ -764,7 +764,7 @@ export type MemberUpdateWithoutAddedByInput = {
   user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
 }
 
-export type MemberUncheckedUpdateWithoutAddedByInput = {
+export type MemberUncheckedUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
@@ -775,7 +775,7 @@ export type MemberUncheckedUpdateWithoutAddedByInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
-export type MemberUncheckedUpdateManyWithoutAddedByInput = {
+export type MemberUncheckedUpdateManyWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
@@ -790,7 +790,7 @@ export type MemberCreateManyProjectInput = {
   id: string
   userId: string
   role: $Enums.MemberRole
-  addedById?: string | null
+  createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -805,14 +805,14 @@ export type MemberUpdateWithoutProjectInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
-  addedBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
+  createdBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
 }
 
 export type MemberUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
-  addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -823,7 +823,7 @@ export type MemberUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
-  addedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -837,14 +837,14 @@ export type MemberSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   projectId?: boolean
   userId?: boolean
   role?: boolean
-  addedById?: boolean
+  createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
-  addedBy?: boolean | Prisma.Member$addedByArgs<ExtArgs>
+  createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
 }, ExtArgs["result"]["member"]>
 
 export type MemberSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -852,14 +852,14 @@ export type MemberSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   projectId?: boolean
   userId?: boolean
   role?: boolean
-  addedById?: boolean
+  createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
-  addedBy?: boolean | Prisma.Member$addedByArgs<ExtArgs>
+  createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
 }, ExtArgs["result"]["member"]>
 
 export type MemberSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -867,14 +867,14 @@ export type MemberSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   projectId?: boolean
   userId?: boolean
   role?: boolean
-  addedById?: boolean
+  createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
-  addedBy?: boolean | Prisma.Member$addedByArgs<ExtArgs>
+  createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
 }, ExtArgs["result"]["member"]>
 
 export type MemberSelectScalar = {
@@ -882,28 +882,28 @@ export type MemberSelectScalar = {
   projectId?: boolean
   userId?: boolean
   role?: boolean
-  addedById?: boolean
+  createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type MemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "role" | "addedById" | "projectStatus" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["member"]>
+export type MemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "role" | "createdById" | "projectStatus" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["member"]>
 export type MemberInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
-  addedBy?: boolean | Prisma.Member$addedByArgs<ExtArgs>
+  createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
 }
 export type MemberIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
-  addedBy?: boolean | Prisma.Member$addedByArgs<ExtArgs>
+  createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
 }
 export type MemberIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
-  addedBy?: boolean | Prisma.Member$addedByArgs<ExtArgs>
+  createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
 }
 
 export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -911,7 +911,7 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
   objects: {
     project: Prisma.$ProjectPayload<ExtArgs>
     user: Prisma.$UserPayload<ExtArgs>
-    addedBy: Prisma.$UserPayload<ExtArgs> | null
+    createdBy: Prisma.$UserPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -919,9 +919,9 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     userId: string
     role: $Enums.MemberRole
     /**
-     * Null for the user who created the project.
+     * Who added or invited the member. Null for the user who created the project.
      */
-    addedById: string | null
+    createdById: string | null
     /**
      * A copy of the project's status, so that one index serves the list of a user's projects. The trigger
      * `projects_copy_status` maintains it.
@@ -1326,7 +1326,7 @@ export interface Prisma__MemberClient<T, Null = never, ExtArgs extends runtime.T
   readonly [Symbol.toStringTag]: "PrismaPromise"
   project<T extends Prisma.ProjectDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ProjectDefaultArgs<ExtArgs>>): Prisma.Prisma__ProjectClient<runtime.Types.Result.GetResult<Prisma.$ProjectPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
-  addedBy<T extends Prisma.Member$addedByArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Member$addedByArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  createdBy<T extends Prisma.Member$createdByArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Member$createdByArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1360,7 +1360,7 @@ export interface MemberFieldRefs {
   readonly projectId: Prisma.FieldRef<"Member", 'String'>
   readonly userId: Prisma.FieldRef<"Member", 'String'>
   readonly role: Prisma.FieldRef<"Member", 'MemberRole'>
-  readonly addedById: Prisma.FieldRef<"Member", 'String'>
+  readonly createdById: Prisma.FieldRef<"Member", 'String'>
   readonly projectStatus: Prisma.FieldRef<"Member", 'ProjectStatus'>
   readonly metadata: Prisma.FieldRef<"Member", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Member", 'DateTime'>
@@ -1766,9 +1766,9 @@ export type MemberDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Intern
 }
 
 /**
- * Member.addedBy
+ * Member.createdBy
  */
-export type Member$addedByArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+export type Member$createdByArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   /**
    * Select specific fields to fetch from the User
    */

@@ -389,8 +389,8 @@ export type UserCreateInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -423,8 +423,8 @@ export type UserUncheckedCreateInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -457,8 +457,8 @@ export type UserUpdateInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -491,8 +491,8 @@ export type UserUncheckedUpdateInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -906,8 +906,8 @@ export type UserCreateWithoutSettingsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -939,8 +939,8 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -988,8 +988,8 @@ export type UserUpdateWithoutSettingsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1021,8 +1021,8 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1054,8 +1054,8 @@ export type UserCreateWithoutApiKeysInput = {
   settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1087,8 +1087,8 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1136,8 +1136,8 @@ export type UserUpdateWithoutApiKeysInput = {
   settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1169,8 +1169,8 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1202,8 +1202,8 @@ export type UserCreateWithoutOwnedInput = {
   settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1235,8 +1235,8 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1284,8 +1284,8 @@ export type UserUpdateWithoutOwnedInput = {
   settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1317,8 +1317,8 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1350,8 +1350,8 @@ export type UserCreateWithoutMembershipsInput = {
   settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1383,8 +1383,8 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1422,7 +1422,7 @@ export type UserCreateWithoutAddedInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1455,7 +1455,7 @@ export type UserUncheckedCreateWithoutAddedInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1503,8 +1503,8 @@ export type UserUpdateWithoutMembershipsInput = {
   settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1536,8 +1536,8 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1581,7 +1581,7 @@ export type UserUpdateWithoutAddedInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1614,7 +1614,7 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1647,7 +1647,7 @@ export type UserCreateWithoutInvitationsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1680,7 +1680,7 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1729,7 +1729,7 @@ export type UserUpdateWithoutInvitationsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1762,7 +1762,7 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1795,8 +1795,8 @@ export type UserCreateWithoutCountsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1828,8 +1828,8 @@ export type UserUncheckedCreateWithoutCountsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1877,8 +1877,8 @@ export type UserUpdateWithoutCountsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1910,8 +1910,8 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1943,8 +1943,8 @@ export type UserCreateWithoutEndpointsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1976,8 +1976,8 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -2025,8 +2025,8 @@ export type UserUpdateWithoutEndpointsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -2058,8 +2058,8 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -2091,8 +2091,8 @@ export type UserCreateWithoutFilesInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -2124,8 +2124,8 @@ export type UserUncheckedCreateWithoutFilesInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -2173,8 +2173,8 @@ export type UserUpdateWithoutFilesInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -2206,8 +2206,8 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -2239,8 +2239,8 @@ export type UserCreateWithoutLinksInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2272,8 +2272,8 @@ export type UserUncheckedCreateWithoutLinksInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2321,8 +2321,8 @@ export type UserUpdateWithoutLinksInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2354,8 +2354,8 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2387,8 +2387,8 @@ export type UserCreateWithoutUploadsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2420,8 +2420,8 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2469,8 +2469,8 @@ export type UserUpdateWithoutUploadsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2502,8 +2502,8 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2535,8 +2535,8 @@ export type UserCreateWithoutAvatarInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2568,8 +2568,8 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2617,8 +2617,8 @@ export type UserUpdateWithoutAvatarInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2650,8 +2650,8 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2683,8 +2683,8 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2716,8 +2716,8 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2765,8 +2765,8 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2798,8 +2798,8 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2831,8 +2831,8 @@ export type UserCreateWithoutSessionsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2864,8 +2864,8 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2913,8 +2913,8 @@ export type UserUpdateWithoutSessionsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2946,8 +2946,8 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2979,8 +2979,8 @@ export type UserCreateWithoutMessagesInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3012,8 +3012,8 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3061,8 +3061,8 @@ export type UserUpdateWithoutMessagesInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3094,8 +3094,8 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3127,8 +3127,8 @@ export type UserCreateWithoutOrdersInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3160,8 +3160,8 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3209,8 +3209,8 @@ export type UserUpdateWithoutOrdersInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3242,8 +3242,8 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3275,8 +3275,8 @@ export type UserCreateWithoutCheckoutsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3308,8 +3308,8 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3357,8 +3357,8 @@ export type UserUpdateWithoutCheckoutsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3390,8 +3390,8 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3423,8 +3423,8 @@ export type UserCreateWithoutSubscriptionsInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3456,8 +3456,8 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
-  added?: Prisma.MemberUncheckedCreateNestedManyWithoutAddedByInput
-  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutInvitedByInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3505,8 +3505,8 @@ export type UserUpdateWithoutSubscriptionsInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3538,8 +3538,8 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
-  added?: Prisma.MemberUncheckedUpdateManyWithoutAddedByNestedInput
-  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutInvitedByNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
