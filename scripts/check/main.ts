@@ -31,6 +31,11 @@ const steps: Step[] = [
     command: ['scripts/check/types.ts'],
   },
   {
+    name: 'openapi',
+    summary: 'Redocly, Spectral and the OWASP rules accept the published document',
+    command: ['scripts/check/openapi.ts'],
+  },
+  {
     name: 'settings',
     summary: '.env.example and docs/configuration.md match the settings table',
     command: ['scripts/settings/main.ts', '--check'],

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { layerProblems } from '../../scripts/check/layers.ts'
 import { lineProblems } from '../../scripts/check/lines.ts'
+import { openapiProblems } from '../../scripts/check/openapi.ts'
 import { typeProblems } from '../../scripts/check/types.ts'
 
 async function project(t: Test, files: Record<string, string>): Promise<string> {
@@ -150,4 +151,31 @@ t.test('an error of the compiler and a promise that is not awaited are reported'
 
 t.test('this project has no import against its layers', async (t) => {
   t.strictSame(layerProblems(join(import.meta.dirname, '../..')), [])
+})
+
+t.test('each linter of the OpenAPI document reports its mistakes, and no exception hides them', async (t) => {
+  const schema = { type: 'object', properties: { size: { type: 'integer' } } }
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Mistakes', version: '1.0.0' },
+    servers: [{ url: 'https://api.acme.dev/v1' }],
+    paths: {
+      '/things': {
+        get: { responses: { 200: { description: 'OK', content: { 'application/json': { schema } } } } },
+      },
+    },
+  }
+  const folder = await project(t, { 'openapi.json': JSON.stringify(document) })
+  const problems = (await openapiProblems(join(folder, 'openapi.json'))).join('\n')
+  for (const rule of [
+    'operation-4xx-response',
+    'info-license',
+    'info-contact',
+    'operation-operationId',
+    'operation-description',
+    'owasp:api4:2023-rate-limit',
+    'owasp:api4:2023-integer-format',
+    'owasp:api2:2023-read-restricted',
+  ])
+    t.match(problems, `(${rule})`)
 })
