@@ -1,11 +1,21 @@
-// Checkout sessions: create, get and expire. Customers pay them on the payment page of the gateway.
+// Checkout sessions: list, create, get and expire. Customers pay them on the payment page of the gateway.
 import type { Handlers } from '../services/handler.ts'
-import { openCheckout, requireRedirectUrl, toCheckout } from '../services/payments/checkouts.ts'
+import {
+  listCheckouts,
+  openCheckout,
+  requireRedirectUrl,
+  toCheckout,
+} from '../services/payments/checkouts.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import { createCheckout } from '../services/payments/create-checkout.ts'
+import { openSales } from '../services/payments/sales.ts'
 import { expireCheckout, lockOrder } from '../services/payments/settle.ts'
 
 export const paymentsCheckout = {
+  async listCheckouts(request, { db }) {
+    return { status: 200, body: await listCheckouts(db, await openSales(db, request), request.query) }
+  },
+
   async createCheckout(request, { db, events, gateways, publicUrl }) {
     requireRedirectUrl(request.body.success_url, 'success_url')
     requireRedirectUrl(request.body.cancel_url, 'cancel_url')

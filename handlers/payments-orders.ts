@@ -9,13 +9,13 @@ import {
   requireNotSubscriptionOrder,
 } from '../services/payments/orders.ts'
 import { createReceipt } from '../services/payments/receipts/receipts.ts'
+import { openSales } from '../services/payments/sales.ts'
 import { cancelOrder, lockOrder } from '../services/payments/settle.ts'
 import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const paymentsOrders = {
-  async listOrders({ operation, principal, query }, { db }) {
-    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
-    return { status: 200, body: await listOrders(db, workspaceId, query) }
+  async listOrders(request, { db }) {
+    return { status: 200, body: await listOrders(db, await openSales(db, request), request.query) }
   },
 
   async createOrder({ operation, principal, body }, { db, events, gateways }) {

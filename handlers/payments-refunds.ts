@@ -1,13 +1,18 @@
-// Refunds of an order: operators create them; everyone who may read the order may read them.
+// Refunds: operators create them; everyone who may read the order may read them.
 import type { Handlers } from '../services/handler.ts'
 import { requireKeyAccess } from '../services/projects/resource-access.ts'
 import { findOrder, openOrder } from '../services/payments/orders.ts'
-import { findRefund, listRefunds, refundOrder } from '../services/payments/refunds.ts'
+import { findRefund, listAllRefunds, listRefunds, refundOrder } from '../services/payments/refunds.ts'
+import { openSales } from '../services/payments/sales.ts'
 
 export const paymentsRefunds = {
   async listRefunds(request, { db }) {
     const { id } = await openOrder(db, request)
     return { status: 200, body: await listRefunds(db, id, request.query) }
+  },
+
+  async listAllRefunds(request, { db }) {
+    return { status: 200, body: await listAllRefunds(db, await openSales(db, request), request.query) }
   },
 
   async createRefund({ params, body, principal }, { db, events, gateways }) {

@@ -2,12 +2,11 @@
 import type { Handlers } from '../services/handler.ts'
 import { cancelSubscription, resumeSubscription } from '../services/payments/cancel-subscription.ts'
 import { openSubscription, listSubscriptions, toSubscription } from '../services/payments/subscriptions.ts'
-import { openWorkspace } from '../services/projects/workspaces.ts'
+import { openSales } from '../services/payments/sales.ts'
 
 export const paymentsSubscriptions = {
-  async listSubscriptions({ operation, principal, query }, { db }) {
-    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
-    return { status: 200, body: await listSubscriptions(db, workspaceId, query) }
+  async listSubscriptions(request, { db }) {
+    return { status: 200, body: await listSubscriptions(db, await openSales(db, request), request.query) }
   },
 
   async getSubscription(request, { db }) {

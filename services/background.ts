@@ -5,6 +5,7 @@ import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from
 import { createDocumentWorker } from './ai/knowledge/worker.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from './retention-tasks.ts'
+import { salesCountTasks } from './payments/retention.ts'
 import { createPaymentWorker } from './payments/worker.ts'
 import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createStripeWorker } from './payments/stripe/worker.ts'
@@ -114,6 +115,7 @@ function startRetentionRounds(services: Services, onError: (error: Error) => voi
       ...fileExpiryTasks(services),
       ...documentRequeueTasks(documents),
       ...removedChunkTasks(),
+      ...salesCountTasks(),
       ...staleAnswerTasks(services),
     ],
     round: 'endings',

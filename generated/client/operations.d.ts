@@ -199,6 +199,10 @@ export interface Methods {
   createRefund: Method<Declared['createRefund']>
   /** Get a refund: `GET /v1/payments/orders/{id}/refunds/{refund_id}` */
   getRefund: Method<Declared['getRefund']>
+  /** List refunds: `GET /v1/payments/refunds` */
+  listAllRefunds: ListMethod<Declared['listAllRefunds']>
+  /** List checkout sessions: `GET /v1/payments/checkout` */
+  listCheckouts: ListMethod<Declared['listCheckouts']>
   /** Create a checkout session: `POST /v1/payments/checkout` */
   createCheckout: Method<Declared['createCheckout']>
   /** Get a checkout session: `GET /v1/payments/checkout/{id}` */

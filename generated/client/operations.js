@@ -99,6 +99,8 @@ export const operations = {
   listRefunds: {"method":"GET","path":"/payments/orders/{id}/refunds","prefix":"/v1","answer":"json","list":"pages"},
   createRefund: {"method":"POST","path":"/payments/orders/{id}/refunds","prefix":"/v1","answer":"json","idempotent":true},
   getRefund: {"method":"GET","path":"/payments/orders/{id}/refunds/{refund_id}","prefix":"/v1","answer":"json"},
+  listAllRefunds: {"method":"GET","path":"/payments/refunds","prefix":"/v1","answer":"json","list":"pages"},
+  listCheckouts: {"method":"GET","path":"/payments/checkout","prefix":"/v1","answer":"json","list":"pages"},
   createCheckout: {"method":"POST","path":"/payments/checkout","prefix":"/v1","answer":"json","idempotent":true},
   getCheckout: {"method":"GET","path":"/payments/checkout/{id}","prefix":"/v1","answer":"json"},
   expireCheckout: {"method":"POST","path":"/payments/checkout/{id}/expire","prefix":"/v1","answer":"json","idempotent":true},

@@ -67,15 +67,22 @@ export interface FindEventRow {
  * Inserts an event for admins. Returns the endpoints of admins that receive it.
  * @see prisma/sql/events/insert-admin-event.sql
  */
-export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string }, InsertAdminEventRow>(
+export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertAdminEventRow>(
   'events/insert-admin-event',
-  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
-WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
-  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
+FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+)`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at', 'tenant_event_types'],
 )
 export interface InsertAdminEventRow {
   id: string
@@ -106,21 +113,40 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 )
 
 /**
- * Inserts an event of a project. Returns the endpoints of members that receive it.
+ * Inserts an event of a project. Returns the endpoints of members and operators that receive it.
  * @see prisma/sql/events/insert-project-event.sql
  */
-export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string }, InsertProjectEventRow>(
+export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertProjectEventRow>(
   'events/insert-project-event',
-  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM members m
   JOIN webhook_endpoints w ON w.user_id = m.user_id
   JOIN users u ON u.id = w.user_id
-WHERE m.project_id = $3 AND m.role <= $6
-  AND (w.all_projects OR $3 = ANY(w.project_ids)) AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
-  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
+  CROSS JOIN e
+WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+)
+UNION
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+)`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at', 'tenant_event_types'],
 )
 export interface InsertProjectEventRow {
   id: string
@@ -131,15 +157,22 @@ export interface InsertProjectEventRow {
  * Inserts an event for everyone. Returns the endpoints that receive it.
  * @see prisma/sql/events/insert-public-event.sql
  */
-export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string }, InsertPublicEventRow>(
+export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertPublicEventRow>(
   'events/insert-public-event',
-  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
-WHERE w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
-  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at'],
+FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+)`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at', 'tenant_event_types'],
 )
 export interface InsertPublicEventRow {
   id: string
@@ -147,17 +180,36 @@ export interface InsertPublicEventRow {
 }
 
 /**
- * Inserts an event about a user. Returns the endpoints of the user that receive it.
+ * Inserts an event about a user. Returns the endpoints of the user and of operators that receive it.
  * @see prisma/sql/events/insert-user-event.sql
  */
 export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertUserEventRow>(
   'events/insert-user-event',
-  `WITH event AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
-WHERE w.user_id = $4 AND (w.all_projects OR NOT $2 = ANY($10::text[])) AND w.enabled AND w.deleted_at IS NULL AND $5 = ANY(w.scopes)
-  AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active'`,
+FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+)
+UNION
+SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+)`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'data', 'created_at', 'tenant_event_types'],
 )
 export interface InsertUserEventRow {
@@ -166,14 +218,15 @@ export interface InsertUserEventRow {
 }
 
 /**
- * A batch of the events that only a deleted user could read.
+ * A batch of the events that only a deleted user could read. Operators still read the sales.
  * @see prisma/sql/events/list-events-of-deleted-users.sql
  */
 export const listEventsOfDeletedUsers = many<{ limit: number }, ListEventsOfDeletedUsersRow>(
   'events/list-events-of-deleted-users',
   `SELECT e.id FROM users u CROSS JOIN LATERAL (
-  SELECT id FROM events WHERE project_id IS NULL AND user_id = u.id AND sequence IS NOT NULL
-  ORDER BY sequence LIMIT $1
+  SELECT e.id FROM events e
+  WHERE e.project_id IS NULL AND e.user_id = u.id AND e.sequence IS NOT NULL AND NOT e.scope = 'payments:read'
+  ORDER BY e.sequence LIMIT $1
 ) e
 WHERE u.status = 'deleted' LIMIT $1`,
   ['limit'],
@@ -205,12 +258,14 @@ export interface ListOldEventsRow {
 }
 
 /**
- * The oldest events of a project, which are deleted with it.
+ * The oldest events of a project, which are deleted with it. Operators still read the sales.
  * @see prisma/sql/events/list-project-events.sql
  */
 export const listProjectEvents = many<{ project_id: string; limit: number }, ListProjectEventsRow>(
   'events/list-project-events',
-  `SELECT id FROM events WHERE project_id = $1 AND sequence IS NOT NULL ORDER BY sequence LIMIT $2`,
+  `SELECT e.id FROM events e
+WHERE e.project_id = $1 AND e.sequence IS NOT NULL AND NOT e.scope = 'payments:read'
+ORDER BY e.sequence LIMIT $2`,
   ['project_id', 'limit'],
 )
 export interface ListProjectEventsRow {
@@ -233,38 +288,91 @@ export interface NumberEventsRow {
 }
 
 /**
- * The state of the log, and the events after a sequence that the user can read, oldest first. Without events
- * there is one row.
- * PostgreSQL orders the roles from owner (lowest) to viewer (highest), so `m.role <= e.role` means "at least
- * this role". Each branch of the UNION uses its own index: events of projects, events of the user, and events
- * for everyone. A page costs the same for any length of the log.
+ * The state of the log, and the events after a sequence that the caller can read, oldest first. Without
+ * events there is one row.
+ * Each branch of the UNION uses its own index: events of projects, events of the user, events for everyone,
+ * and, for operators, sales. An event that two branches find is returned once. A page costs the same for any
+ * length of the log.
  * @see prisma/sql/events/read-events.sql
  */
-export const readEvents = many<{ after: number; max_scan: number; scopes: readonly string[]; type: string | null; limit: number; user_id: string; project_ids: readonly string[] | null; in_project: boolean; tenant_event_types: readonly string[] }, ReadEventsRow>(
+export const readEvents = many<{ after: number; max_scan: number; type: string | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
   'events/read-events',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM event_log l LEFT JOIN LATERAL (
-  SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data FROM (
+  SELECT DISTINCT ON (e.sequence) e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data FROM (
     SELECT p.* FROM members m CROSS JOIN LATERAL (
-      SELECT * FROM events e
-      WHERE e.project_id = m.project_id AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND m.role <= e.role AND e.scope = ANY($3) AND ($4::text IS NULL OR e.type = $4)
-      ORDER BY e.sequence LIMIT $5
-    ) p WHERE m.user_id = $6 AND ($7::text[] IS NULL OR m.project_id = ANY($7))
+      SELECT e.* FROM events e
+      WHERE e.project_id = m.project_id AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+      ORDER BY e.sequence LIMIT $9
+    ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
     UNION ALL (
-      SELECT * FROM events e
-      WHERE e.project_id IS NULL AND e.user_id = $6 AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND e.scope = ANY($3) AND ($4::text IS NULL OR e.type = $4)
-        AND NOT $8 AND ($7 IS NULL OR NOT e.type = ANY($9::text[]))
-      ORDER BY e.sequence LIMIT $5
+      SELECT e.* FROM events e
+      WHERE e.project_id IS NULL AND e.user_id = $4 AND NOT $10
+        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+      ORDER BY e.sequence LIMIT $9
     ) UNION ALL (
-      SELECT * FROM events e
-      WHERE e.project_id IS NULL AND e.user_id IS NULL AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND e.scope = ANY($3) AND ($4::text IS NULL OR e.type = $4) AND NOT $8
-      ORDER BY e.sequence LIMIT $5
+      SELECT e.* FROM events e
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
+        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+      ORDER BY e.sequence LIMIT $9
+    ) UNION ALL (
+      SELECT e.* FROM events e
+      WHERE e.scope = 'payments:read' AND $11 AND $6
+        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+      ORDER BY e.sequence LIMIT $9
+    ) UNION ALL (
+      SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
+        SELECT e.* FROM events e
+        WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
+          AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+        ORDER BY e.sequence LIMIT $9
+      ) p
     )
-  ) e ORDER BY e.sequence LIMIT $5
+  ) e ORDER BY e.sequence LIMIT $9
 ) x ON true
 ORDER BY x.sequence`,
-  ['after', 'max_scan', 'scopes', 'type', 'limit', 'user_id', 'project_ids', 'in_project', 'tenant_event_types'],
+  ['after', 'max_scan', 'type', 'user_id', 'scopes', 'all_projects', 'project_ids', 'tenant_event_types', 'limit', 'in_project', 'operator'],
 )
 export interface ReadEventsRow {
   last: number

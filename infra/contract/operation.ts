@@ -117,7 +117,7 @@ export interface OperationInfo {
   ifMatch: string | null
   etag: boolean
   paged: boolean
-  projectAccess: { role: string; states?: string[] } | null
+  projectAccess: { role: string; states?: string[]; operators?: boolean } | null
   /** For a deprecated operation: the date of the deprecation, the last day, and the path of the successor. */
   deprecation?: { since: string; sunset: string; successor: string | null }
   /** Whether the response contains a secret that is shown once. */

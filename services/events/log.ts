@@ -7,14 +7,15 @@ import type { components } from '../../generated/types.ts'
 import { ranks, requireMembership } from '../projects/access.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, gone, notFound } from '../../infra/errors.ts'
-import type { Principal } from '../users/authentication.ts'
+import { isOperator, type Principal } from '../users/authentication.ts'
 import type { Role } from '../projects/projects.ts'
 
 export type PlatformEvent = components['schemas']['PlatformEvent']
 
 /**
  * The properties of an event that decide who can read it. In a project: members with at least `role`. Without
- * project_id: the user `user_id`. Without both: every user. In each case the API key needs the scope.
+ * project_id: the user `user_id`. Without both: every user. Operators read every sale. In each case the API
+ * key needs the scope, and access to the project.
  */
 export interface EventAudience {
   type: EventType
@@ -34,6 +35,9 @@ const isTenantEvent = (type: EventType): boolean => eventTypes[type].project !==
 export const tenantEventTypes: string[] = Object.keys(eventTypes).filter((type) =>
   isTenantEvent(type as EventType),
 )
+
+/** The scope of events about the catalog and payments. Operators read these events of all customers. */
+const saleScope = 'payments:read'
 
 /** Limits a read to some of the events that the caller can read. */
 export interface EventFilter {
@@ -86,7 +90,9 @@ export async function readEvents(
     scopes: [...principal.scopes],
     type: type ?? null,
     project_ids: projects,
+    all_projects: projects === null,
     in_project: projectId !== undefined,
+    operator: isOperator(principal),
     max_scan: maxScanRows,
     tenant_event_types: tenantEventTypes,
   }
@@ -115,6 +121,7 @@ export async function readEvents(
 
 /**
  * For a filter by project: throws 404 when the project does not exist, 403 when the caller is not a member.
+ * Operators may name every project; they read its sales.
  */
 export async function requireReadableProject(
   db: Db,
@@ -122,7 +129,8 @@ export async function requireReadableProject(
   { projectId }: EventFilter,
 ): Promise<void> {
   // The project may be deleted: the deletion is one of its events.
-  if (projectId !== undefined) await requireMembership(db, projectId, principal, { deleted: true })
+  if (projectId !== undefined)
+    await requireMembership(db, projectId, principal, { deleted: true, operators: true })
 }
 
 /** An event by id. Throws 404 when the event does not exist, 403 when the caller cannot read it. */
@@ -142,7 +150,7 @@ export async function findEvent(db: Db, principal: Principal, id: string): Promi
 }
 
 /**
- * Whether the caller can read an event: the same rule as in the SQL of `readEvents`.
+ * Whether the caller can read an event: the same rule as prisma/sql/events/may-read.sql.
  * @param role the caller's role in the event's project.
  */
 export function canReadEvent(
@@ -151,8 +159,10 @@ export function canReadEvent(
   role: Role | null,
 ): boolean {
   if (!principal.scopes.has(scope)) return false
-  if (projectId === null && isTenantEvent(type) && principal.projectIds !== null) return false
+  if (principal.projectIds !== null) {
+    if (projectId === null ? isTenantEvent(type) : !principal.projectIds.has(projectId)) return false
+  }
+  if (scope === saleScope && isOperator(principal)) return true
   if (projectId === null) return userId === null || userId === principal.userId
-  if (principal.projectIds !== null && !principal.projectIds.has(projectId)) return false
   return role !== null && ranks[role] >= ranks[minRole!]
 }

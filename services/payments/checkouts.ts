@@ -7,8 +7,10 @@ import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { OwnedOrder } from './orders.ts'
+import type { SalesFilter } from './sales.ts'
 
 export type Checkout = components['schemas']['Checkout']
 
@@ -52,6 +54,22 @@ export function toCheckout({
   ...checkout
 }: OwnedCheckout): Checkout {
   return checkout
+}
+
+export interface CheckoutListQuery extends PageQuery {
+  sort: 'created_at' | 'expires_at'
+  order: 'asc' | 'desc'
+  status?: Checkout['status']
+  order_id?: string
+}
+
+/** A page of checkout sessions. One statement, including the total. */
+export async function listCheckouts(
+  db: Db,
+  filter: SalesFilter,
+  query: CheckoutListQuery,
+): Promise<Page<Checkout>> {
+  return await sql.listCheckouts(db, { ...query, ...filter })
 }
 
 /**

@@ -6,7 +6,7 @@ import * as sql from '../../generated/sql/payments.ts'
 
 const batchSize = 1_000
 // The lock order of settle.ts.
-const detachBatches = [sql.detachSubscriptions, sql.detachOrders, sql.detachCheckouts]
+const detachBatches = [sql.detachSubscriptions, sql.detachOrders, sql.detachCheckouts, sql.detachRefunds]
 
 /** Detaches a batch of financial records from a project. @returns true if there may be more. */
 export async function detachFromProject(tx: Db, projectId: string): Promise<boolean> {

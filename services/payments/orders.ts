@@ -9,6 +9,7 @@ import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
+import type { SalesFilter } from './sales.ts'
 
 export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']
@@ -168,9 +169,9 @@ export interface OrderListQuery extends PageQuery {
   subscription_id?: string
 }
 
-/** A page of the orders of a workspace. One statement, including the total. */
-export async function listOrders(db: Db, workspaceId: string, query: OrderListQuery): Promise<Page<Order>> {
-  return await sql.listOrders(db, { space_id: workspaceId, ...query })
+/** A page of orders. One statement, including the total. */
+export async function listOrders(db: Db, filter: SalesFilter, query: OrderListQuery): Promise<Page<Order>> {
+  return await sql.listOrders(db, { ...query, ...filter })
 }
 
 /** Throws 409 for an order of a subscription: it is canceled only together with its subscription. */

@@ -8,6 +8,7 @@ import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import { findOrder, type OwnedOrder } from './orders.ts'
 import type { PaymentServices } from './gateway.ts'
+import type { SalesFilter } from './sales.ts'
 
 export type Refund = components['schemas']['Refund']
 
@@ -26,6 +27,20 @@ export interface RefundListQuery extends PageQuery {
 /** A page of the refunds of an order. One statement, including the total. */
 export async function listRefunds(db: Db, orderId: string, query: RefundListQuery): Promise<Page<Refund>> {
   return await sql.listRefunds(db, { order_id: orderId, ...query })
+}
+
+export interface AllRefundsQuery extends RefundListQuery {
+  status?: Refund['status']
+  order_id?: string
+}
+
+/** A page of the refunds of all orders. One statement, including the total. */
+export async function listAllRefunds(
+  db: Db,
+  filter: SalesFilter,
+  query: AllRefundsQuery,
+): Promise<Page<Refund>> {
+  return await sql.listAllRefunds(db, { ...query, ...filter })
 }
 
 /**

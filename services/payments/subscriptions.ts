@@ -8,6 +8,7 @@ import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page, PageQuery } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
+import type { SalesFilter } from './sales.ts'
 
 export type Subscription = components['schemas']['Subscription']
 
@@ -147,13 +148,13 @@ export interface SubscriptionListQuery extends PageQuery {
   status?: Subscription['status']
 }
 
-/** A page of the subscriptions of a workspace. One statement, including the total. */
+/** A page of subscriptions. One statement, including the total. */
 export async function listSubscriptions(
   db: Db,
-  workspaceId: string,
+  filter: SalesFilter,
   query: SubscriptionListQuery,
 ): Promise<Page<Subscription>> {
-  return await sql.listSubscriptions(db, { space_id: workspaceId, ...query })
+  return await sql.listSubscriptions(db, { ...query, ...filter })
 }
 
 /** Schedules the cancellation at the end of the period, or removes it if `canceledAt` is null. */

@@ -5,7 +5,7 @@ import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Principal } from '../users/authentication.ts'
+import { isOperator, type Principal } from '../users/authentication.ts'
 import { restorableDays, type Project } from './projects.ts'
 
 /**
@@ -85,18 +85,25 @@ export function requireProjectStatus(
     throw invalidState('project', project.status)
 }
 
-/** The role and the project statuses that `x-project-access` of the operation requires. */
-export function requiredAccess(operation: Pick<OperationInfo, 'id' | 'projectAccess'>): {
+/** What `x-project-access` of an operation requires. */
+export interface RequiredAccess {
   role: Rank
+  /** The statuses that the project may have. */
   states: string[]
-} {
+  /** Whether operators need no role, whatever the status of the project. */
+  operators: boolean
+}
+
+export function requiredAccess(operation: Pick<OperationInfo, 'id' | 'projectAccess'>): RequiredAccess {
   if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
-  return { states: ['active', 'archived'], ...operation.projectAccess } as { role: Rank; states: string[] }
+  const defaults = { states: ['active', 'archived'], operators: false }
+  return { ...defaults, ...operation.projectAccess } as RequiredAccess
 }
 
 /**
  * For a project that a body or a query parameter names: requires that the caller is a member, with any role.
  * @param options.deleted whether the project may be deleted.
+ * @param options.operators whether operators need no membership.
  * @throws 404 when the project does not exist, 403 when the caller is not a member or the key is limited to
  * other projects.
  */
@@ -104,11 +111,12 @@ export async function requireMembership(
   db: Db,
   projectId: string,
   principal: Principal,
-  { deleted = false } = {},
+  { deleted = false, operators = false } = {},
 ): Promise<void> {
   const found = await sql.findMembership(db, { project_id: projectId, user_id: principal.userId })
   if (found === undefined || (found.deleted && !deleted)) throw notFound('project', projectId)
-  if (!found.member) throw forbidden('You are not a member of this project.', 'role', projectId)
+  if (!found.member && !(operators && isOperator(principal)))
+    throw forbidden('You are not a member of this project.', 'role', projectId)
   if (principal.projectIds !== null && !principal.projectIds.has(projectId))
     throw keyForOtherProjects(projectId)
 }

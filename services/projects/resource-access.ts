@@ -1,11 +1,11 @@
 // Authorization for resources in a workspace. A workspace is a project or a user's own space outside all
 // projects. In a project, `x-project-access` decides by role and project status; outside, only the owner has
-// access. The errors come in this order: 404 when the resource does not exist, 403 without permission, 409
+// access. Where `x-project-access` declares `operators`, operators have access to all resources. The errors come in this order: 404 when the resource does not exist, 403 without permission, 409
 // for the wrong project status.
 import { keyForOtherProjects, ranks, requiredAccess, type Rank } from './access.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Principal } from '../users/authentication.ts'
+import { isOperator, type Principal } from '../users/authentication.ts'
 import type { Role } from './projects.ts'
 
 /** The columns that decide about the access to a resource. prisma/sql/projects/access.sql selects them. */
@@ -37,7 +37,12 @@ export function requireAccess<Found extends WorkspaceResource>(
   resource: ResourceName,
 ): asserts found is Found {
   requirePermission(found, request, resource)
-  requireWorkspaceStatus(found, request)
+  if (!isForOperator(request)) requireWorkspaceStatus(found, request)
+}
+
+/** Whether the caller is an operator who has access to all resources of the operation. */
+function isForOperator({ operation, principal }: ResourceRequest): boolean {
+  return requiredAccess(operation).operators && isOperator(principal)
 }
 
 /**
@@ -46,10 +51,13 @@ export function requireAccess<Found extends WorkspaceResource>(
  */
 export function requirePermission<Found extends WorkspaceResource>(
   found: Found | undefined,
-  { operation, principal }: ResourceRequest,
+  request: ResourceRequest,
   resource: ResourceName,
 ): asserts found is Found {
-  if (found === undefined || found.project_status === 'deleted') throw notFound(resource.name, resource.id)
+  const { operation, principal } = request
+  if (found === undefined) throw notFound(resource.name, resource.id)
+  if (isForOperator(request)) return requireKeyAccess(principal, found.project_id)
+  if (found.project_status === 'deleted') throw notFound(resource.name, resource.id)
   requireRole(found, principal, requiredAccess(operation).role, resource)
 }
 

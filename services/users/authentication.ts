@@ -18,6 +18,13 @@ export interface Principal {
   projectIds: ReadonlySet<string> | null
 }
 
+/**
+ * Whether the key belongs to an operator: an admin who gave it the scope `admin`. Operators see every sale.
+ */
+export function isOperator({ scopes }: Principal): boolean {
+  return scopes.has('admin')
+}
+
 interface CachedKey {
   principal: Principal
   /** Milliseconds since 1970; Infinity for a key that does not expire. */

@@ -62,6 +62,8 @@ t.test('each reader gets exactly the events that the role and the API key allow'
     await createMember(server, project, id, role)
   const keyOf = async (scopes: Scope[], projectIds: string[] | null = null) =>
     (await createApiKey(server, owner.id, { scopes, projectIds })).secret
+  const operatorKeyOf = async (scopes: Scope[], projectIds: string[] | null = null) =>
+    (await createApiKey(server, server.admin.id, { scopes, projectIds })).secret
   const after = (await client.get('/events')).body.next_after
 
   const inProject: EventType[] = [
@@ -106,8 +108,23 @@ t.test('each reader gets exactly the events that the role and the API key allow'
     'an editor': { key: editor.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
     'a viewer': { key: viewer.key, reads: [...inProject, ...catalogue, ...boughtInProject] },
     'another user': { key: other.key, reads: catalogue },
-    'an admin of the platform': { key: server.admin.key, reads: [...people, ...catalogue] },
-    'an admin of the platform with a key without the scope': {
+    'an operator': {
+      key: server.admin.key,
+      reads: [...people, ...catalogue, ...bought, ...boughtInProject],
+    },
+    'an operator with a key for this project': {
+      key: await operatorKeyOf(['admin', 'payments:read'], [project]),
+      reads: [...people, ...catalogue, ...boughtInProject],
+    },
+    'an operator with a key for another project': {
+      key: await operatorKeyOf(['admin', 'payments:read'], [elsewhere]),
+      reads: [...people, ...catalogue],
+    },
+    'an operator with a key without payments': {
+      key: await operatorKeyOf(['admin', 'projects:read', 'ai:read', 'user:read']),
+      reads: people,
+    },
+    'an operator with a key without the scope admin': {
       key: (await createApiKey(server, server.admin.id)).secret,
       reads: catalogue,
     },
@@ -340,6 +357,24 @@ t.test('a filter selects the same events in the list, a resumed stream and a liv
     t.same(live[i].received, right[i], `${filter} in a live stream`)
   }
 })
+
+t.test(
+  'an operator reads the sales of a project without being a member, and nothing else of it',
+  async (t) => {
+    const [owner, stranger] = [await server.person(), await server.person()]
+    const { body: project } = await owner.client.post('/projects', { name: 'A shop' })
+    await owner.client.put(`/projects/${project.id}`, { name: 'Our shop' })
+    await insertedOrder(server, owner.id, { projectId: project.id })
+    const { price } = await catalogFor(server)
+    await owner.client.post('/payments/orders', { project_id: project.id, items: [{ price_id: price }] })
+    const read = async (path: string) =>
+      (await server.admin.client.get(path)).body.data.map(({ type }: ReceivedEvent) => type)
+    t.same(await read(`/events?project_id=${project.id}`), ['order.created'])
+    const stream = await follow(t, server.admin.key, `?after=0&project_id=${project.id}`)
+    await waitUntil(() => stream.received.length === 1, 'the stream has the sale')
+    t.equal((await stranger.client.get(`/events?project_id=${project.id}`)).status, 403)
+  },
+)
 
 t.test('list and stream reject an unknown project and a project without access', async (t) => {
   const owner = await server.person()

@@ -106,6 +106,11 @@ const addOrder = ({ server, caller }: FixtureContext, projectId?: string) =>
 const addSubscription = ({ server, caller }: FixtureContext, projectId?: string) =>
   insertedSubscription(server, caller.id, { projectId })
 
+const addCheckout = async (context: FixtureContext, projectId?: string) =>
+  await insertedCheckout(context.server, await addOrder(context, projectId))
+const addRefund = async ({ server, caller }: FixtureContext, projectId?: string) =>
+  await insertedRefund(server, await insertedOrder(server, caller.id, { projectId, status: 'paid' }))
+
 const productFields = () => ({ name: `Seat ${fresh()}`, description: 'One seat', metadata })
 const productChange = () => ({ ...productFields(), active: false })
 const priceFields = (product: string) => ({
@@ -196,6 +201,16 @@ export const paymentsFixtures = {
     byStatus: { 409: onOrder({ body: refundFields }) },
   },
   getRefund: { build: onRefund(), withoutProject: onRefund('own') },
+  listAllRefunds: {
+    build: ofProject(addRefund),
+    withoutProject: ownAlone(addRefund),
+    byStatus: { 404: ofNoProject },
+  },
+  listCheckouts: {
+    build: ofProject(addCheckout),
+    withoutProject: ownAlone(addCheckout),
+    byStatus: { 404: ofNoProject },
+  },
   createCheckout: {
     build: checkingOut(),
     withoutProject: checkingOut('own'),

@@ -3,6 +3,7 @@
 // received.
 import t, { type Test } from 'tap'
 import { createClient } from '../support/client.ts'
+import { catalogFor } from '../support/db-fixtures-payments.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Person } from '../support/server.ts'
 import { typedClient } from '../support/typed-client.ts'
@@ -176,6 +177,59 @@ t.test('a disabled or deleted user receives nothing more', async (t) => {
   t.same(disabled.endpoint.receiver.received, [])
   t.same(deleted.endpoint.receiver.received, [])
 })
+
+t.test(
+  'an endpoint of an operator receives the sales of all customers, while its owner is an admin',
+  async (t) => {
+    const [operator, buyer, stranger] = [
+      await server.person({ role: 'admin' }),
+      await server.person(),
+      await server.person(),
+    ]
+    const endpoint = await makeEndpoint(t, operator)
+    const others = await makeEndpoint(t, stranger)
+    const { price } = await catalogFor(server)
+    const { body: project } = await buyer.client.post('/projects', { name: 'A shop' })
+    const order = async (fields: object = {}) =>
+      (await buyer.client.post('/payments/orders', { items: [{ price_id: price }], ...fields })).body.id
+    const ids = [await order(), await order({ project_id: project.id })]
+    const sales = async ({ id }: Endpoint) =>
+      (await database.sql(pending, [id])).filter(({ type }) => type === 'order.created')
+    t.same(await sales(others), [], 'never to another user')
+    const [own, inProject] = await sales(endpoint)
+    t.notOk((await database.sql(pending, [endpoint.id])).some(({ type }) => type === 'project.created'))
+    await sending(async () => {
+      await waitUntil(() => endpoint.receiver.received.length >= 2, 'the sales')
+      t.same(
+        endpoint.receiver.received
+          .map(({ body }) => JSON.parse(body))
+          .filter(({ type }) => type === 'order.created')
+          .map(({ data }) => data.object.id)
+          .sort(),
+        [...ids].sort(),
+      )
+      t.match(await outcomeOf(own.id), { status: 'succeeded' })
+      t.match(await operator.client.get(`/webhooks/deliveries/${own.id}`), {
+        status: 200,
+        body: { request: { body: { type: 'order.created' } } },
+      })
+      t.equal((await stranger.client.get(`/webhooks/deliveries/${inProject.id}`)).status, 403)
+    })
+    await order()
+    const [third] = await sales(endpoint)
+    await admin.client.put(`/users/${operator.id}`, { role: 'user' })
+    await order()
+    t.equal((await sales(endpoint)).length, 1, 'no delivery is pending for a user')
+    await sending(async () =>
+      t.same(await outcomeOf(third.id), { status: 'failed', error: forbiddenNow, tries: 1 }),
+    )
+    t.match(
+      await operator.client.get(`/webhooks/deliveries/${own.id}`),
+      { status: 403 },
+      'and the key without the scope admin no longer sees the endpoint',
+    )
+  },
+)
 
 t.test('events for admins are sent while the owner of the endpoint is an admin', async (t) => {
   const [second, user] = [await server.person({ role: 'admin' }), await server.person()]

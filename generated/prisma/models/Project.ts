@@ -295,6 +295,7 @@ export type ProjectWhereInput = {
   orders?: Prisma.OrderListRelationFilter
   checkouts?: Prisma.CheckoutListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
+  refunds?: Prisma.RefundListRelationFilter
 }
 
 export type ProjectOrderByWithRelationInput = {
@@ -323,6 +324,7 @@ export type ProjectOrderByWithRelationInput = {
   orders?: Prisma.OrderOrderByRelationAggregateInput
   checkouts?: Prisma.CheckoutOrderByRelationAggregateInput
   subscriptions?: Prisma.SubscriptionOrderByRelationAggregateInput
+  refunds?: Prisma.RefundOrderByRelationAggregateInput
 }
 
 export type ProjectWhereUniqueInput = Prisma.AtLeast<{
@@ -354,6 +356,7 @@ export type ProjectWhereUniqueInput = Prisma.AtLeast<{
   orders?: Prisma.OrderListRelationFilter
   checkouts?: Prisma.CheckoutListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
+  refunds?: Prisma.RefundListRelationFilter
 }, "id">
 
 export type ProjectOrderByWithAggregationInput = {
@@ -423,6 +426,7 @@ export type ProjectCreateInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateInput = {
@@ -450,6 +454,7 @@ export type ProjectUncheckedCreateInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUpdateInput = {
@@ -477,6 +482,7 @@ export type ProjectUpdateInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateInput = {
@@ -504,6 +510,7 @@ export type ProjectUncheckedUpdateInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyInput = {
@@ -836,6 +843,22 @@ export type ProjectUpdateOneWithoutCheckoutsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutCheckoutsInput, Prisma.ProjectUpdateWithoutCheckoutsInput>, Prisma.ProjectUncheckedUpdateWithoutCheckoutsInput>
 }
 
+export type ProjectCreateNestedOneWithoutRefundsInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutRefundsInput, Prisma.ProjectUncheckedCreateWithoutRefundsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutRefundsInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutRefundsNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutRefundsInput, Prisma.ProjectUncheckedCreateWithoutRefundsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutRefundsInput
+  upsert?: Prisma.ProjectUpsertWithoutRefundsInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutRefundsInput, Prisma.ProjectUpdateWithoutRefundsInput>, Prisma.ProjectUncheckedUpdateWithoutRefundsInput>
+}
+
 export type ProjectCreateNestedOneWithoutSubscriptionsInput = {
   create?: Prisma.XOR<Prisma.ProjectCreateWithoutSubscriptionsInput, Prisma.ProjectUncheckedCreateWithoutSubscriptionsInput>
   connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutSubscriptionsInput
@@ -876,6 +899,7 @@ export type ProjectCreateWithoutOwnerInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutOwnerInput = {
@@ -902,6 +926,7 @@ export type ProjectUncheckedCreateWithoutOwnerInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutOwnerInput = {
@@ -974,6 +999,7 @@ export type ProjectCreateWithoutDefaultOfInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutDefaultOfInput = {
@@ -1000,6 +1026,7 @@ export type ProjectUncheckedCreateWithoutDefaultOfInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutDefaultOfInput = {
@@ -1042,6 +1069,7 @@ export type ProjectUpdateWithoutDefaultOfInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
@@ -1068,6 +1096,7 @@ export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutMembersInput = {
@@ -1094,6 +1123,7 @@ export type ProjectCreateWithoutMembersInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutMembersInput = {
@@ -1120,6 +1150,7 @@ export type ProjectUncheckedCreateWithoutMembersInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutMembersInput = {
@@ -1162,6 +1193,7 @@ export type ProjectUpdateWithoutMembersInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutMembersInput = {
@@ -1188,6 +1220,7 @@ export type ProjectUncheckedUpdateWithoutMembersInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutInvitationsInput = {
@@ -1214,6 +1247,7 @@ export type ProjectCreateWithoutInvitationsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutInvitationsInput = {
@@ -1240,6 +1274,7 @@ export type ProjectUncheckedCreateWithoutInvitationsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutInvitationsInput = {
@@ -1282,6 +1317,7 @@ export type ProjectUpdateWithoutInvitationsInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutInvitationsInput = {
@@ -1308,6 +1344,7 @@ export type ProjectUncheckedUpdateWithoutInvitationsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutFilesInput = {
@@ -1334,6 +1371,7 @@ export type ProjectCreateWithoutFilesInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutFilesInput = {
@@ -1360,6 +1398,7 @@ export type ProjectUncheckedCreateWithoutFilesInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutFilesInput = {
@@ -1402,6 +1441,7 @@ export type ProjectUpdateWithoutFilesInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutFilesInput = {
@@ -1428,6 +1468,7 @@ export type ProjectUncheckedUpdateWithoutFilesInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutUploadsInput = {
@@ -1454,6 +1495,7 @@ export type ProjectCreateWithoutUploadsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutUploadsInput = {
@@ -1480,6 +1522,7 @@ export type ProjectUncheckedCreateWithoutUploadsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutUploadsInput = {
@@ -1522,6 +1565,7 @@ export type ProjectUpdateWithoutUploadsInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutUploadsInput = {
@@ -1548,6 +1592,7 @@ export type ProjectUncheckedUpdateWithoutUploadsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutKnowledgeBasesInput = {
@@ -1574,6 +1619,7 @@ export type ProjectCreateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutKnowledgeBasesInput = {
@@ -1600,6 +1646,7 @@ export type ProjectUncheckedCreateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutKnowledgeBasesInput = {
@@ -1642,6 +1689,7 @@ export type ProjectUpdateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutKnowledgeBasesInput = {
@@ -1668,6 +1716,7 @@ export type ProjectUncheckedUpdateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutSessionsInput = {
@@ -1694,6 +1743,7 @@ export type ProjectCreateWithoutSessionsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutSessionsInput = {
@@ -1720,6 +1770,7 @@ export type ProjectUncheckedCreateWithoutSessionsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutSessionsInput = {
@@ -1762,6 +1813,7 @@ export type ProjectUpdateWithoutSessionsInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutSessionsInput = {
@@ -1788,6 +1840,7 @@ export type ProjectUncheckedUpdateWithoutSessionsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutOrdersInput = {
@@ -1814,6 +1867,7 @@ export type ProjectCreateWithoutOrdersInput = {
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutOrdersInput = {
@@ -1840,6 +1894,7 @@ export type ProjectUncheckedCreateWithoutOrdersInput = {
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutOrdersInput = {
@@ -1882,6 +1937,7 @@ export type ProjectUpdateWithoutOrdersInput = {
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutOrdersInput = {
@@ -1908,6 +1964,7 @@ export type ProjectUncheckedUpdateWithoutOrdersInput = {
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateWithoutCheckoutsInput = {
@@ -1934,6 +1991,7 @@ export type ProjectCreateWithoutCheckoutsInput = {
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutCheckoutsInput = {
@@ -1960,6 +2018,7 @@ export type ProjectUncheckedCreateWithoutCheckoutsInput = {
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutCheckoutsInput = {
@@ -2002,6 +2061,7 @@ export type ProjectUpdateWithoutCheckoutsInput = {
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutCheckoutsInput = {
@@ -2027,6 +2087,131 @@ export type ProjectUncheckedUpdateWithoutCheckoutsInput = {
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutRefundsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutRefundsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutRefundsInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutRefundsInput, Prisma.ProjectUncheckedCreateWithoutRefundsInput>
+}
+
+export type ProjectUpsertWithoutRefundsInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutRefundsInput, Prisma.ProjectUncheckedUpdateWithoutRefundsInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutRefundsInput, Prisma.ProjectUncheckedCreateWithoutRefundsInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutRefundsInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutRefundsInput, Prisma.ProjectUncheckedUpdateWithoutRefundsInput>
+}
+
+export type ProjectUpdateWithoutRefundsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutRefundsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
 }
 
@@ -2054,6 +2239,7 @@ export type ProjectCreateWithoutSubscriptionsInput = {
   sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
   orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectUncheckedCreateWithoutSubscriptionsInput = {
@@ -2080,6 +2266,7 @@ export type ProjectUncheckedCreateWithoutSubscriptionsInput = {
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
 }
 
 export type ProjectCreateOrConnectWithoutSubscriptionsInput = {
@@ -2122,6 +2309,7 @@ export type ProjectUpdateWithoutSubscriptionsInput = {
   sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutSubscriptionsInput = {
@@ -2148,6 +2336,7 @@ export type ProjectUncheckedUpdateWithoutSubscriptionsInput = {
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectCreateManyOwnerInput = {
@@ -2190,6 +2379,7 @@ export type ProjectUpdateWithoutOwnerInput = {
   orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateWithoutOwnerInput = {
@@ -2216,6 +2406,7 @@ export type ProjectUncheckedUpdateWithoutOwnerInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
 }
 
 export type ProjectUncheckedUpdateManyWithoutOwnerInput = {
@@ -2250,6 +2441,7 @@ export type ProjectCountOutputType = {
   orders: number
   checkouts: number
   subscriptions: number
+  refunds: number
 }
 
 export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -2263,6 +2455,7 @@ export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extension
   orders?: boolean | ProjectCountOutputTypeCountOrdersArgs
   checkouts?: boolean | ProjectCountOutputTypeCountCheckoutsArgs
   subscriptions?: boolean | ProjectCountOutputTypeCountSubscriptionsArgs
+  refunds?: boolean | ProjectCountOutputTypeCountRefundsArgs
 }
 
 /**
@@ -2345,6 +2538,13 @@ export type ProjectCountOutputTypeCountSubscriptionsArgs<ExtArgs extends runtime
   where?: Prisma.SubscriptionWhereInput
 }
 
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountRefundsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.RefundWhereInput
+}
+
 
 export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -2372,6 +2572,7 @@ export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   orders?: boolean | Prisma.Project$ordersArgs<ExtArgs>
   checkouts?: boolean | Prisma.Project$checkoutsArgs<ExtArgs>
   subscriptions?: boolean | Prisma.Project$subscriptionsArgs<ExtArgs>
+  refunds?: boolean | Prisma.Project$refundsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["project"]>
 
@@ -2441,6 +2642,7 @@ export type ProjectInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs
   orders?: boolean | Prisma.Project$ordersArgs<ExtArgs>
   checkouts?: boolean | Prisma.Project$checkoutsArgs<ExtArgs>
   subscriptions?: boolean | Prisma.Project$subscriptionsArgs<ExtArgs>
+  refunds?: boolean | Prisma.Project$refundsArgs<ExtArgs>
   _count?: boolean | Prisma.ProjectCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type ProjectIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -2464,6 +2666,7 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     orders: Prisma.$OrderPayload<ExtArgs>[]
     checkouts: Prisma.$CheckoutPayload<ExtArgs>[]
     subscriptions: Prisma.$SubscriptionPayload<ExtArgs>[]
+    refunds: Prisma.$RefundPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -2898,6 +3101,7 @@ export interface Prisma__ProjectClient<T, Null = never, ExtArgs extends runtime.
   orders<T extends Prisma.Project$ordersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$ordersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OrderPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   checkouts<T extends Prisma.Project$checkoutsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$checkoutsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$CheckoutPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   subscriptions<T extends Prisma.Project$subscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$subscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  refunds<T extends Prisma.Project$refundsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$refundsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RefundPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -3579,6 +3783,30 @@ export type Project$subscriptionsArgs<ExtArgs extends runtime.Types.Extensions.I
   take?: number
   skip?: number
   distinct?: Prisma.SubscriptionScalarFieldEnum | Prisma.SubscriptionScalarFieldEnum[]
+}
+
+/**
+ * Project.refunds
+ */
+export type Project$refundsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Refund
+   */
+  select?: Prisma.RefundSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Refund
+   */
+  omit?: Prisma.RefundOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.RefundInclude<ExtArgs> | null
+  where?: Prisma.RefundWhereInput
+  orderBy?: Prisma.RefundOrderByWithRelationInput | Prisma.RefundOrderByWithRelationInput[]
+  cursor?: Prisma.RefundWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.RefundScalarFieldEnum | Prisma.RefundScalarFieldEnum[]
 }
 
 /**

@@ -37,6 +37,8 @@ export type RefundSumAggregateOutputType = {
 export type RefundMinAggregateOutputType = {
   id: string | null
   orderId: string | null
+  projectId: string | null
+  ownerId: string | null
   paymentId: string | null
   status: $Enums.RefundStatus | null
   amount: bigint | null
@@ -50,6 +52,8 @@ export type RefundMinAggregateOutputType = {
 export type RefundMaxAggregateOutputType = {
   id: string | null
   orderId: string | null
+  projectId: string | null
+  ownerId: string | null
   paymentId: string | null
   status: $Enums.RefundStatus | null
   amount: bigint | null
@@ -63,6 +67,8 @@ export type RefundMaxAggregateOutputType = {
 export type RefundCountAggregateOutputType = {
   id: number
   orderId: number
+  projectId: number
+  ownerId: number
   paymentId: number
   status: number
   amount: number
@@ -87,6 +93,8 @@ export type RefundSumAggregateInputType = {
 export type RefundMinAggregateInputType = {
   id?: true
   orderId?: true
+  projectId?: true
+  ownerId?: true
   paymentId?: true
   status?: true
   amount?: true
@@ -100,6 +108,8 @@ export type RefundMinAggregateInputType = {
 export type RefundMaxAggregateInputType = {
   id?: true
   orderId?: true
+  projectId?: true
+  ownerId?: true
   paymentId?: true
   status?: true
   amount?: true
@@ -113,6 +123,8 @@ export type RefundMaxAggregateInputType = {
 export type RefundCountAggregateInputType = {
   id?: true
   orderId?: true
+  projectId?: true
+  ownerId?: true
   paymentId?: true
   status?: true
   amount?: true
@@ -214,6 +226,8 @@ export type RefundGroupByArgs<ExtArgs extends runtime.Types.Extensions.InternalA
 export type RefundGroupByOutputType = {
   id: string
   orderId: string
+  projectId: string | null
+  ownerId: string
   paymentId: string
   status: $Enums.RefundStatus
   amount: bigint
@@ -251,6 +265,8 @@ export type RefundWhereInput = {
   NOT?: Prisma.RefundWhereInput | Prisma.RefundWhereInput[]
   id?: Prisma.StringFilter<"Refund"> | string
   orderId?: Prisma.StringFilter<"Refund"> | string
+  projectId?: Prisma.StringNullableFilter<"Refund"> | string | null
+  ownerId?: Prisma.StringFilter<"Refund"> | string
   paymentId?: Prisma.StringFilter<"Refund"> | string
   status?: Prisma.EnumRefundStatusFilter<"Refund"> | $Enums.RefundStatus
   amount?: Prisma.BigIntFilter<"Refund"> | bigint | number
@@ -260,6 +276,8 @@ export type RefundWhereInput = {
   metadata?: Prisma.JsonFilter<"Refund">
   createdAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
+  project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
+  owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   order?: Prisma.XOR<Prisma.OrderScalarRelationFilter, Prisma.OrderWhereInput>
   payment?: Prisma.XOR<Prisma.PaymentScalarRelationFilter, Prisma.PaymentWhereInput>
 }
@@ -267,6 +285,8 @@ export type RefundWhereInput = {
 export type RefundOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   orderId?: Prisma.SortOrder
+  projectId?: Prisma.SortOrderInput | Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   paymentId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   amount?: Prisma.SortOrder
@@ -276,6 +296,8 @@ export type RefundOrderByWithRelationInput = {
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
+  project?: Prisma.ProjectOrderByWithRelationInput
+  owner?: Prisma.UserOrderByWithRelationInput
   order?: Prisma.OrderOrderByWithRelationInput
   payment?: Prisma.PaymentOrderByWithRelationInput
 }
@@ -287,6 +309,8 @@ export type RefundWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.RefundWhereInput[]
   NOT?: Prisma.RefundWhereInput | Prisma.RefundWhereInput[]
   orderId?: Prisma.StringFilter<"Refund"> | string
+  projectId?: Prisma.StringNullableFilter<"Refund"> | string | null
+  ownerId?: Prisma.StringFilter<"Refund"> | string
   paymentId?: Prisma.StringFilter<"Refund"> | string
   status?: Prisma.EnumRefundStatusFilter<"Refund"> | $Enums.RefundStatus
   amount?: Prisma.BigIntFilter<"Refund"> | bigint | number
@@ -295,6 +319,8 @@ export type RefundWhereUniqueInput = Prisma.AtLeast<{
   metadata?: Prisma.JsonFilter<"Refund">
   createdAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
+  project?: Prisma.XOR<Prisma.ProjectNullableScalarRelationFilter, Prisma.ProjectWhereInput> | null
+  owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   order?: Prisma.XOR<Prisma.OrderScalarRelationFilter, Prisma.OrderWhereInput>
   payment?: Prisma.XOR<Prisma.PaymentScalarRelationFilter, Prisma.PaymentWhereInput>
 }, "id" | "gatewayReference">
@@ -302,6 +328,8 @@ export type RefundWhereUniqueInput = Prisma.AtLeast<{
 export type RefundOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   orderId?: Prisma.SortOrder
+  projectId?: Prisma.SortOrderInput | Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   paymentId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   amount?: Prisma.SortOrder
@@ -324,6 +352,8 @@ export type RefundScalarWhereWithAggregatesInput = {
   NOT?: Prisma.RefundScalarWhereWithAggregatesInput | Prisma.RefundScalarWhereWithAggregatesInput[]
   id?: Prisma.StringWithAggregatesFilter<"Refund"> | string
   orderId?: Prisma.StringWithAggregatesFilter<"Refund"> | string
+  projectId?: Prisma.StringNullableWithAggregatesFilter<"Refund"> | string | null
+  ownerId?: Prisma.StringWithAggregatesFilter<"Refund"> | string
   paymentId?: Prisma.StringWithAggregatesFilter<"Refund"> | string
   status?: Prisma.EnumRefundStatusWithAggregatesFilter<"Refund"> | $Enums.RefundStatus
   amount?: Prisma.BigIntWithAggregatesFilter<"Refund"> | bigint | number
@@ -345,6 +375,8 @@ export type RefundCreateInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   updatedAt: Date | string
+  project?: Prisma.ProjectCreateNestedOneWithoutRefundsInput
+  owner: Prisma.UserCreateNestedOneWithoutRefundsInput
   order: Prisma.OrderCreateNestedOneWithoutRefundsInput
   payment: Prisma.PaymentCreateNestedOneWithoutRefundsInput
 }
@@ -352,6 +384,8 @@ export type RefundCreateInput = {
 export type RefundUncheckedCreateInput = {
   id: string
   orderId: string
+  projectId?: string | null
+  ownerId: string
   paymentId: string
   status?: $Enums.RefundStatus
   amount: bigint | number
@@ -373,6 +407,8 @@ export type RefundUpdateInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneWithoutRefundsNestedInput
+  owner?: Prisma.UserUpdateOneRequiredWithoutRefundsNestedInput
   order?: Prisma.OrderUpdateOneRequiredWithoutRefundsNestedInput
   payment?: Prisma.PaymentUpdateOneRequiredWithoutRefundsNestedInput
 }
@@ -380,6 +416,8 @@ export type RefundUpdateInput = {
 export type RefundUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   paymentId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
   amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -394,6 +432,8 @@ export type RefundUncheckedUpdateInput = {
 export type RefundCreateManyInput = {
   id: string
   orderId: string
+  projectId?: string | null
+  ownerId: string
   paymentId: string
   status?: $Enums.RefundStatus
   amount: bigint | number
@@ -420,6 +460,8 @@ export type RefundUpdateManyMutationInput = {
 export type RefundUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   paymentId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
   amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -444,6 +486,8 @@ export type RefundOrderByRelationAggregateInput = {
 export type RefundCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   orderId?: Prisma.SortOrder
+  projectId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   paymentId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   amount?: Prisma.SortOrder
@@ -462,6 +506,8 @@ export type RefundAvgOrderByAggregateInput = {
 export type RefundMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   orderId?: Prisma.SortOrder
+  projectId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   paymentId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   amount?: Prisma.SortOrder
@@ -475,6 +521,8 @@ export type RefundMaxOrderByAggregateInput = {
 export type RefundMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   orderId?: Prisma.SortOrder
+  projectId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   paymentId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   amount?: Prisma.SortOrder
@@ -487,6 +535,90 @@ export type RefundMinOrderByAggregateInput = {
 
 export type RefundSumOrderByAggregateInput = {
   amount?: Prisma.SortOrder
+}
+
+export type RefundCreateNestedManyWithoutOwnerInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutOwnerInput, Prisma.RefundUncheckedCreateWithoutOwnerInput> | Prisma.RefundCreateWithoutOwnerInput[] | Prisma.RefundUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutOwnerInput | Prisma.RefundCreateOrConnectWithoutOwnerInput[]
+  createMany?: Prisma.RefundCreateManyOwnerInputEnvelope
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+}
+
+export type RefundUncheckedCreateNestedManyWithoutOwnerInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutOwnerInput, Prisma.RefundUncheckedCreateWithoutOwnerInput> | Prisma.RefundCreateWithoutOwnerInput[] | Prisma.RefundUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutOwnerInput | Prisma.RefundCreateOrConnectWithoutOwnerInput[]
+  createMany?: Prisma.RefundCreateManyOwnerInputEnvelope
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+}
+
+export type RefundUpdateManyWithoutOwnerNestedInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutOwnerInput, Prisma.RefundUncheckedCreateWithoutOwnerInput> | Prisma.RefundCreateWithoutOwnerInput[] | Prisma.RefundUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutOwnerInput | Prisma.RefundCreateOrConnectWithoutOwnerInput[]
+  upsert?: Prisma.RefundUpsertWithWhereUniqueWithoutOwnerInput | Prisma.RefundUpsertWithWhereUniqueWithoutOwnerInput[]
+  createMany?: Prisma.RefundCreateManyOwnerInputEnvelope
+  set?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  disconnect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  delete?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  update?: Prisma.RefundUpdateWithWhereUniqueWithoutOwnerInput | Prisma.RefundUpdateWithWhereUniqueWithoutOwnerInput[]
+  updateMany?: Prisma.RefundUpdateManyWithWhereWithoutOwnerInput | Prisma.RefundUpdateManyWithWhereWithoutOwnerInput[]
+  deleteMany?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
+}
+
+export type RefundUncheckedUpdateManyWithoutOwnerNestedInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutOwnerInput, Prisma.RefundUncheckedCreateWithoutOwnerInput> | Prisma.RefundCreateWithoutOwnerInput[] | Prisma.RefundUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutOwnerInput | Prisma.RefundCreateOrConnectWithoutOwnerInput[]
+  upsert?: Prisma.RefundUpsertWithWhereUniqueWithoutOwnerInput | Prisma.RefundUpsertWithWhereUniqueWithoutOwnerInput[]
+  createMany?: Prisma.RefundCreateManyOwnerInputEnvelope
+  set?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  disconnect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  delete?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  update?: Prisma.RefundUpdateWithWhereUniqueWithoutOwnerInput | Prisma.RefundUpdateWithWhereUniqueWithoutOwnerInput[]
+  updateMany?: Prisma.RefundUpdateManyWithWhereWithoutOwnerInput | Prisma.RefundUpdateManyWithWhereWithoutOwnerInput[]
+  deleteMany?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
+}
+
+export type RefundCreateNestedManyWithoutProjectInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutProjectInput, Prisma.RefundUncheckedCreateWithoutProjectInput> | Prisma.RefundCreateWithoutProjectInput[] | Prisma.RefundUncheckedCreateWithoutProjectInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutProjectInput | Prisma.RefundCreateOrConnectWithoutProjectInput[]
+  createMany?: Prisma.RefundCreateManyProjectInputEnvelope
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+}
+
+export type RefundUncheckedCreateNestedManyWithoutProjectInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutProjectInput, Prisma.RefundUncheckedCreateWithoutProjectInput> | Prisma.RefundCreateWithoutProjectInput[] | Prisma.RefundUncheckedCreateWithoutProjectInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutProjectInput | Prisma.RefundCreateOrConnectWithoutProjectInput[]
+  createMany?: Prisma.RefundCreateManyProjectInputEnvelope
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+}
+
+export type RefundUpdateManyWithoutProjectNestedInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutProjectInput, Prisma.RefundUncheckedCreateWithoutProjectInput> | Prisma.RefundCreateWithoutProjectInput[] | Prisma.RefundUncheckedCreateWithoutProjectInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutProjectInput | Prisma.RefundCreateOrConnectWithoutProjectInput[]
+  upsert?: Prisma.RefundUpsertWithWhereUniqueWithoutProjectInput | Prisma.RefundUpsertWithWhereUniqueWithoutProjectInput[]
+  createMany?: Prisma.RefundCreateManyProjectInputEnvelope
+  set?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  disconnect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  delete?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  update?: Prisma.RefundUpdateWithWhereUniqueWithoutProjectInput | Prisma.RefundUpdateWithWhereUniqueWithoutProjectInput[]
+  updateMany?: Prisma.RefundUpdateManyWithWhereWithoutProjectInput | Prisma.RefundUpdateManyWithWhereWithoutProjectInput[]
+  deleteMany?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
+}
+
+export type RefundUncheckedUpdateManyWithoutProjectNestedInput = {
+  create?: Prisma.XOR<Prisma.RefundCreateWithoutProjectInput, Prisma.RefundUncheckedCreateWithoutProjectInput> | Prisma.RefundCreateWithoutProjectInput[] | Prisma.RefundUncheckedCreateWithoutProjectInput[]
+  connectOrCreate?: Prisma.RefundCreateOrConnectWithoutProjectInput | Prisma.RefundCreateOrConnectWithoutProjectInput[]
+  upsert?: Prisma.RefundUpsertWithWhereUniqueWithoutProjectInput | Prisma.RefundUpsertWithWhereUniqueWithoutProjectInput[]
+  createMany?: Prisma.RefundCreateManyProjectInputEnvelope
+  set?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  disconnect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  delete?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  connect?: Prisma.RefundWhereUniqueInput | Prisma.RefundWhereUniqueInput[]
+  update?: Prisma.RefundUpdateWithWhereUniqueWithoutProjectInput | Prisma.RefundUpdateWithWhereUniqueWithoutProjectInput[]
+  updateMany?: Prisma.RefundUpdateManyWithWhereWithoutProjectInput | Prisma.RefundUpdateManyWithWhereWithoutProjectInput[]
+  deleteMany?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
 }
 
 export type RefundCreateNestedManyWithoutOrderInput = {
@@ -577,6 +709,137 @@ export type EnumRefundStatusFieldUpdateOperationsInput = {
   set?: $Enums.RefundStatus
 }
 
+export type RefundCreateWithoutOwnerInput = {
+  id: string
+  status?: $Enums.RefundStatus
+  amount: bigint | number
+  currency: string
+  reason?: string | null
+  gatewayReference?: string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt: Date | string
+  updatedAt: Date | string
+  project?: Prisma.ProjectCreateNestedOneWithoutRefundsInput
+  order: Prisma.OrderCreateNestedOneWithoutRefundsInput
+  payment: Prisma.PaymentCreateNestedOneWithoutRefundsInput
+}
+
+export type RefundUncheckedCreateWithoutOwnerInput = {
+  id: string
+  orderId: string
+  projectId?: string | null
+  paymentId: string
+  status?: $Enums.RefundStatus
+  amount: bigint | number
+  currency: string
+  reason?: string | null
+  gatewayReference?: string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt: Date | string
+  updatedAt: Date | string
+}
+
+export type RefundCreateOrConnectWithoutOwnerInput = {
+  where: Prisma.RefundWhereUniqueInput
+  create: Prisma.XOR<Prisma.RefundCreateWithoutOwnerInput, Prisma.RefundUncheckedCreateWithoutOwnerInput>
+}
+
+export type RefundCreateManyOwnerInputEnvelope = {
+  data: Prisma.RefundCreateManyOwnerInput | Prisma.RefundCreateManyOwnerInput[]
+  skipDuplicates?: boolean
+}
+
+export type RefundUpsertWithWhereUniqueWithoutOwnerInput = {
+  where: Prisma.RefundWhereUniqueInput
+  update: Prisma.XOR<Prisma.RefundUpdateWithoutOwnerInput, Prisma.RefundUncheckedUpdateWithoutOwnerInput>
+  create: Prisma.XOR<Prisma.RefundCreateWithoutOwnerInput, Prisma.RefundUncheckedCreateWithoutOwnerInput>
+}
+
+export type RefundUpdateWithWhereUniqueWithoutOwnerInput = {
+  where: Prisma.RefundWhereUniqueInput
+  data: Prisma.XOR<Prisma.RefundUpdateWithoutOwnerInput, Prisma.RefundUncheckedUpdateWithoutOwnerInput>
+}
+
+export type RefundUpdateManyWithWhereWithoutOwnerInput = {
+  where: Prisma.RefundScalarWhereInput
+  data: Prisma.XOR<Prisma.RefundUpdateManyMutationInput, Prisma.RefundUncheckedUpdateManyWithoutOwnerInput>
+}
+
+export type RefundScalarWhereInput = {
+  AND?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
+  OR?: Prisma.RefundScalarWhereInput[]
+  NOT?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
+  id?: Prisma.StringFilter<"Refund"> | string
+  orderId?: Prisma.StringFilter<"Refund"> | string
+  projectId?: Prisma.StringNullableFilter<"Refund"> | string | null
+  ownerId?: Prisma.StringFilter<"Refund"> | string
+  paymentId?: Prisma.StringFilter<"Refund"> | string
+  status?: Prisma.EnumRefundStatusFilter<"Refund"> | $Enums.RefundStatus
+  amount?: Prisma.BigIntFilter<"Refund"> | bigint | number
+  currency?: Prisma.StringFilter<"Refund"> | string
+  reason?: Prisma.StringNullableFilter<"Refund"> | string | null
+  gatewayReference?: Prisma.StringNullableFilter<"Refund"> | string | null
+  metadata?: Prisma.JsonFilter<"Refund">
+  createdAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
+}
+
+export type RefundCreateWithoutProjectInput = {
+  id: string
+  status?: $Enums.RefundStatus
+  amount: bigint | number
+  currency: string
+  reason?: string | null
+  gatewayReference?: string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt: Date | string
+  updatedAt: Date | string
+  owner: Prisma.UserCreateNestedOneWithoutRefundsInput
+  order: Prisma.OrderCreateNestedOneWithoutRefundsInput
+  payment: Prisma.PaymentCreateNestedOneWithoutRefundsInput
+}
+
+export type RefundUncheckedCreateWithoutProjectInput = {
+  id: string
+  orderId: string
+  ownerId: string
+  paymentId: string
+  status?: $Enums.RefundStatus
+  amount: bigint | number
+  currency: string
+  reason?: string | null
+  gatewayReference?: string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt: Date | string
+  updatedAt: Date | string
+}
+
+export type RefundCreateOrConnectWithoutProjectInput = {
+  where: Prisma.RefundWhereUniqueInput
+  create: Prisma.XOR<Prisma.RefundCreateWithoutProjectInput, Prisma.RefundUncheckedCreateWithoutProjectInput>
+}
+
+export type RefundCreateManyProjectInputEnvelope = {
+  data: Prisma.RefundCreateManyProjectInput | Prisma.RefundCreateManyProjectInput[]
+  skipDuplicates?: boolean
+}
+
+export type RefundUpsertWithWhereUniqueWithoutProjectInput = {
+  where: Prisma.RefundWhereUniqueInput
+  update: Prisma.XOR<Prisma.RefundUpdateWithoutProjectInput, Prisma.RefundUncheckedUpdateWithoutProjectInput>
+  create: Prisma.XOR<Prisma.RefundCreateWithoutProjectInput, Prisma.RefundUncheckedCreateWithoutProjectInput>
+}
+
+export type RefundUpdateWithWhereUniqueWithoutProjectInput = {
+  where: Prisma.RefundWhereUniqueInput
+  data: Prisma.XOR<Prisma.RefundUpdateWithoutProjectInput, Prisma.RefundUncheckedUpdateWithoutProjectInput>
+}
+
+export type RefundUpdateManyWithWhereWithoutProjectInput = {
+  where: Prisma.RefundScalarWhereInput
+  data: Prisma.XOR<Prisma.RefundUpdateManyMutationInput, Prisma.RefundUncheckedUpdateManyWithoutProjectInput>
+}
+
 export type RefundCreateWithoutOrderInput = {
   id: string
   status?: $Enums.RefundStatus
@@ -587,11 +850,15 @@ export type RefundCreateWithoutOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   updatedAt: Date | string
+  project?: Prisma.ProjectCreateNestedOneWithoutRefundsInput
+  owner: Prisma.UserCreateNestedOneWithoutRefundsInput
   payment: Prisma.PaymentCreateNestedOneWithoutRefundsInput
 }
 
 export type RefundUncheckedCreateWithoutOrderInput = {
   id: string
+  projectId?: string | null
+  ownerId: string
   paymentId: string
   status?: $Enums.RefundStatus
   amount: bigint | number
@@ -629,23 +896,6 @@ export type RefundUpdateManyWithWhereWithoutOrderInput = {
   data: Prisma.XOR<Prisma.RefundUpdateManyMutationInput, Prisma.RefundUncheckedUpdateManyWithoutOrderInput>
 }
 
-export type RefundScalarWhereInput = {
-  AND?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
-  OR?: Prisma.RefundScalarWhereInput[]
-  NOT?: Prisma.RefundScalarWhereInput | Prisma.RefundScalarWhereInput[]
-  id?: Prisma.StringFilter<"Refund"> | string
-  orderId?: Prisma.StringFilter<"Refund"> | string
-  paymentId?: Prisma.StringFilter<"Refund"> | string
-  status?: Prisma.EnumRefundStatusFilter<"Refund"> | $Enums.RefundStatus
-  amount?: Prisma.BigIntFilter<"Refund"> | bigint | number
-  currency?: Prisma.StringFilter<"Refund"> | string
-  reason?: Prisma.StringNullableFilter<"Refund"> | string | null
-  gatewayReference?: Prisma.StringNullableFilter<"Refund"> | string | null
-  metadata?: Prisma.JsonFilter<"Refund">
-  createdAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
-  updatedAt?: Prisma.DateTimeFilter<"Refund"> | Date | string
-}
-
 export type RefundCreateWithoutPaymentInput = {
   id: string
   status?: $Enums.RefundStatus
@@ -656,12 +906,16 @@ export type RefundCreateWithoutPaymentInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   updatedAt: Date | string
+  project?: Prisma.ProjectCreateNestedOneWithoutRefundsInput
+  owner: Prisma.UserCreateNestedOneWithoutRefundsInput
   order: Prisma.OrderCreateNestedOneWithoutRefundsInput
 }
 
 export type RefundUncheckedCreateWithoutPaymentInput = {
   id: string
   orderId: string
+  projectId?: string | null
+  ownerId: string
   status?: $Enums.RefundStatus
   amount: bigint | number
   currency: string
@@ -698,8 +952,130 @@ export type RefundUpdateManyWithWhereWithoutPaymentInput = {
   data: Prisma.XOR<Prisma.RefundUpdateManyMutationInput, Prisma.RefundUncheckedUpdateManyWithoutPaymentInput>
 }
 
+export type RefundCreateManyOwnerInput = {
+  id: string
+  orderId: string
+  projectId?: string | null
+  paymentId: string
+  status?: $Enums.RefundStatus
+  amount: bigint | number
+  currency: string
+  reason?: string | null
+  gatewayReference?: string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt: Date | string
+  updatedAt: Date | string
+}
+
+export type RefundUpdateWithoutOwnerInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
+  amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneWithoutRefundsNestedInput
+  order?: Prisma.OrderUpdateOneRequiredWithoutRefundsNestedInput
+  payment?: Prisma.PaymentUpdateOneRequiredWithoutRefundsNestedInput
+}
+
+export type RefundUncheckedUpdateWithoutOwnerInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  paymentId?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
+  amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type RefundUncheckedUpdateManyWithoutOwnerInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  paymentId?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
+  amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type RefundCreateManyProjectInput = {
+  id: string
+  orderId: string
+  ownerId: string
+  paymentId: string
+  status?: $Enums.RefundStatus
+  amount: bigint | number
+  currency: string
+  reason?: string | null
+  gatewayReference?: string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt: Date | string
+  updatedAt: Date | string
+}
+
+export type RefundUpdateWithoutProjectInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
+  amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  owner?: Prisma.UserUpdateOneRequiredWithoutRefundsNestedInput
+  order?: Prisma.OrderUpdateOneRequiredWithoutRefundsNestedInput
+  payment?: Prisma.PaymentUpdateOneRequiredWithoutRefundsNestedInput
+}
+
+export type RefundUncheckedUpdateWithoutProjectInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  paymentId?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
+  amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type RefundUncheckedUpdateManyWithoutProjectInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  paymentId?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
+  amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  gatewayReference?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
 export type RefundCreateManyOrderInput = {
   id: string
+  projectId?: string | null
+  ownerId: string
   paymentId: string
   status?: $Enums.RefundStatus
   amount: bigint | number
@@ -721,11 +1097,15 @@ export type RefundUpdateWithoutOrderInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneWithoutRefundsNestedInput
+  owner?: Prisma.UserUpdateOneRequiredWithoutRefundsNestedInput
   payment?: Prisma.PaymentUpdateOneRequiredWithoutRefundsNestedInput
 }
 
 export type RefundUncheckedUpdateWithoutOrderInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   paymentId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
   amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -739,6 +1119,8 @@ export type RefundUncheckedUpdateWithoutOrderInput = {
 
 export type RefundUncheckedUpdateManyWithoutOrderInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   paymentId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
   amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -753,6 +1135,8 @@ export type RefundUncheckedUpdateManyWithoutOrderInput = {
 export type RefundCreateManyPaymentInput = {
   id: string
   orderId: string
+  projectId?: string | null
+  ownerId: string
   status?: $Enums.RefundStatus
   amount: bigint | number
   currency: string
@@ -773,12 +1157,16 @@ export type RefundUpdateWithoutPaymentInput = {
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneWithoutRefundsNestedInput
+  owner?: Prisma.UserUpdateOneRequiredWithoutRefundsNestedInput
   order?: Prisma.OrderUpdateOneRequiredWithoutRefundsNestedInput
 }
 
 export type RefundUncheckedUpdateWithoutPaymentInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
   amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
@@ -792,6 +1180,8 @@ export type RefundUncheckedUpdateWithoutPaymentInput = {
 export type RefundUncheckedUpdateManyWithoutPaymentInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   orderId?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumRefundStatusFieldUpdateOperationsInput | $Enums.RefundStatus
   amount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
@@ -807,6 +1197,8 @@ export type RefundUncheckedUpdateManyWithoutPaymentInput = {
 export type RefundSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   orderId?: boolean
+  projectId?: boolean
+  ownerId?: boolean
   paymentId?: boolean
   status?: boolean
   amount?: boolean
@@ -816,6 +1208,8 @@ export type RefundSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
+  project?: boolean | Prisma.Refund$projectArgs<ExtArgs>
+  owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
   payment?: boolean | Prisma.PaymentDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["refund"]>
@@ -823,6 +1217,8 @@ export type RefundSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
 export type RefundSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   orderId?: boolean
+  projectId?: boolean
+  ownerId?: boolean
   paymentId?: boolean
   status?: boolean
   amount?: boolean
@@ -832,6 +1228,8 @@ export type RefundSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
+  project?: boolean | Prisma.Refund$projectArgs<ExtArgs>
+  owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
   payment?: boolean | Prisma.PaymentDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["refund"]>
@@ -839,6 +1237,8 @@ export type RefundSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
 export type RefundSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   orderId?: boolean
+  projectId?: boolean
+  ownerId?: boolean
   paymentId?: boolean
   status?: boolean
   amount?: boolean
@@ -848,6 +1248,8 @@ export type RefundSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
+  project?: boolean | Prisma.Refund$projectArgs<ExtArgs>
+  owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
   payment?: boolean | Prisma.PaymentDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["refund"]>
@@ -855,6 +1257,8 @@ export type RefundSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
 export type RefundSelectScalar = {
   id?: boolean
   orderId?: boolean
+  projectId?: boolean
+  ownerId?: boolean
   paymentId?: boolean
   status?: boolean
   amount?: boolean
@@ -866,16 +1270,22 @@ export type RefundSelectScalar = {
   updatedAt?: boolean
 }
 
-export type RefundOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "orderId" | "paymentId" | "status" | "amount" | "currency" | "reason" | "gatewayReference" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["refund"]>
+export type RefundOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "orderId" | "projectId" | "ownerId" | "paymentId" | "status" | "amount" | "currency" | "reason" | "gatewayReference" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["refund"]>
 export type RefundInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  project?: boolean | Prisma.Refund$projectArgs<ExtArgs>
+  owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
   payment?: boolean | Prisma.PaymentDefaultArgs<ExtArgs>
 }
 export type RefundIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  project?: boolean | Prisma.Refund$projectArgs<ExtArgs>
+  owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
   payment?: boolean | Prisma.PaymentDefaultArgs<ExtArgs>
 }
 export type RefundIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  project?: boolean | Prisma.Refund$projectArgs<ExtArgs>
+  owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   order?: boolean | Prisma.OrderDefaultArgs<ExtArgs>
   payment?: boolean | Prisma.PaymentDefaultArgs<ExtArgs>
 }
@@ -883,12 +1293,19 @@ export type RefundIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
 export type $RefundPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Refund"
   objects: {
+    project: Prisma.$ProjectPayload<ExtArgs> | null
+    owner: Prisma.$UserPayload<ExtArgs>
     order: Prisma.$OrderPayload<ExtArgs>
     payment: Prisma.$PaymentPayload<ExtArgs>
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     orderId: string
+    /**
+     * The project and the owner of the order.
+     */
+    projectId: string | null
+    ownerId: string
     paymentId: string
     status: $Enums.RefundStatus
     amount: bigint
@@ -1295,6 +1712,8 @@ readonly fields: RefundFieldRefs;
  */
 export interface Prisma__RefundClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
+  project<T extends Prisma.Refund$projectArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Refund$projectArgs<ExtArgs>>): Prisma.Prisma__ProjectClient<runtime.Types.Result.GetResult<Prisma.$ProjectPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  owner<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   order<T extends Prisma.OrderDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.OrderDefaultArgs<ExtArgs>>): Prisma.Prisma__OrderClient<runtime.Types.Result.GetResult<Prisma.$OrderPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   payment<T extends Prisma.PaymentDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.PaymentDefaultArgs<ExtArgs>>): Prisma.Prisma__PaymentClient<runtime.Types.Result.GetResult<Prisma.$PaymentPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   /**
@@ -1328,6 +1747,8 @@ export interface Prisma__RefundClient<T, Null = never, ExtArgs extends runtime.T
 export interface RefundFieldRefs {
   readonly id: Prisma.FieldRef<"Refund", 'String'>
   readonly orderId: Prisma.FieldRef<"Refund", 'String'>
+  readonly projectId: Prisma.FieldRef<"Refund", 'String'>
+  readonly ownerId: Prisma.FieldRef<"Refund", 'String'>
   readonly paymentId: Prisma.FieldRef<"Refund", 'String'>
   readonly status: Prisma.FieldRef<"Refund", 'RefundStatus'>
   readonly amount: Prisma.FieldRef<"Refund", 'BigInt'>
@@ -1735,6 +2156,25 @@ export type RefundDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Limit how many Refunds to delete.
    */
   limit?: number
+}
+
+/**
+ * Refund.project
+ */
+export type Refund$projectArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Project
+   */
+  select?: Prisma.ProjectSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Project
+   */
+  omit?: Prisma.ProjectOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ProjectInclude<ExtArgs> | null
+  where?: Prisma.ProjectWhereInput
 }
 
 /**

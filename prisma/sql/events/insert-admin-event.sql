@@ -1,6 +1,6 @@
 -- Inserts an event for admins. Returns the endpoints of admins that receive it.
 -- @many
-WITH event AS ({insert-event})
+WITH e AS ({insert-event} RETURNING *)
 SELECT {recipient-columns}
-FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
-WHERE u.role = 'admin' AND {selects-event}
+FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e {no-member}
+WHERE u.role = 'admin' AND {selects-event} AND {may-receive}

@@ -1,6 +1,8 @@
--- Inserts an event about a user. Returns the endpoints of the user that receive it.
+-- Inserts an event about a user. Returns the endpoints of the user and of operators that receive it.
 -- @many
-WITH event AS ({insert-event})
+WITH e AS ({insert-event} RETURNING *)
 SELECT {recipient-columns}
-FROM webhook_endpoints w JOIN users u ON u.id = w.user_id
-WHERE w.user_id = :user_id AND (w.all_projects OR NOT {is-tenant-event type=:type}) AND {selects-event}
+FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e {no-member}
+WHERE w.user_id = :user_id AND {selects-event} AND {may-receive}
+UNION
+{operator-recipients}

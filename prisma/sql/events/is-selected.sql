@@ -1,2 +1,2 @@
--- Whether the caller's key and the filter by type select the event `e`.
-e.scope = ANY(:scopes) AND (:type?::text IS NULL OR e.type = :type)
+-- Whether the filter by type selects the event `e`.
+(:type?::text IS NULL OR e.type = :type)

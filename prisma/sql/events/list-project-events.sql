@@ -1,3 +1,5 @@
--- The oldest events of a project, which are deleted with it.
+-- The oldest events of a project, which are deleted with it. Operators still read the sales.
 -- @many
-SELECT id FROM events WHERE project_id = :project_id AND sequence IS NOT NULL ORDER BY sequence LIMIT :limit
+SELECT e.id FROM events e
+WHERE e.project_id = :project_id AND e.sequence IS NOT NULL AND NOT {is-sale}
+ORDER BY e.sequence LIMIT :limit

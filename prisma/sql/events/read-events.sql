@@ -1,27 +1,41 @@
--- The state of the log, and the events after a sequence that the user can read, oldest first. Without events
--- there is one row.
--- PostgreSQL orders the roles from owner (lowest) to viewer (highest), so `m.role <= e.role` means "at least
--- this role". Each branch of the UNION uses its own index: events of projects, events of the user, and events
--- for everyone. A page costs the same for any length of the log.
+-- The state of the log, and the events after a sequence that the caller can read, oldest first. Without
+-- events there is one row.
+-- Each branch of the UNION uses its own index: events of projects, events of the user, events for everyone,
+-- and, for operators, sales. An event that two branches find is returned once. A page costs the same for any
+-- length of the log.
 -- @many
+-- @nullable project_ids
 SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM event_log l LEFT JOIN LATERAL (
-  SELECT {event-columns} FROM (
+  SELECT DISTINCT ON (e.sequence) {event-columns} FROM (
     SELECT p.* FROM members m CROSS JOIN LATERAL (
-      SELECT * FROM events e
-      WHERE e.project_id = m.project_id AND {is-scanned} AND m.role <= e.role AND {is-selected}
+      SELECT e.* FROM events e
+      WHERE e.project_id = m.project_id AND {is-scanned} AND {is-selected} AND {caller-may-read role=m.role}
       ORDER BY e.sequence LIMIT :limit
-    ) p WHERE m.user_id = :user_id AND (:project_ids?::text[] IS NULL OR m.project_id = ANY(:project_ids))
+    ) p WHERE m.user_id = :user_id AND (:all_projects OR m.project_id = ANY(:project_ids::text[]))
     UNION ALL (
-      SELECT * FROM events e
-      WHERE e.project_id IS NULL AND e.user_id = :user_id AND {is-scanned} AND {is-selected}
-        AND NOT :in_project AND (:project_ids IS NULL OR NOT {is-tenant-event type=e.type})
+      SELECT e.* FROM events e
+      WHERE e.project_id IS NULL AND e.user_id = :user_id AND NOT :in_project
+        AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
       ORDER BY e.sequence LIMIT :limit
     ) UNION ALL (
-      SELECT * FROM events e
-      WHERE e.project_id IS NULL AND e.user_id IS NULL AND {is-scanned} AND {is-selected} AND NOT :in_project
+      SELECT e.* FROM events e
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT :in_project
+        AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
       ORDER BY e.sequence LIMIT :limit
+    ) UNION ALL (
+      SELECT e.* FROM events e
+      WHERE {is-sale} AND :operator AND :all_projects
+        AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
+      ORDER BY e.sequence LIMIT :limit
+    ) UNION ALL (
+      SELECT p.* FROM unnest(:project_ids) project (id) CROSS JOIN LATERAL (
+        SELECT e.* FROM events e
+        WHERE e.project_id = project.id AND {is-sale} AND :operator
+          AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
+        ORDER BY e.sequence LIMIT :limit
+      ) p
     )
   ) e ORDER BY e.sequence LIMIT :limit
 ) x ON true

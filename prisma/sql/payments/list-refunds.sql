@@ -1,7 +1,7 @@
 -- The refunds of an order.
 -- @page
 SELECT {refund-columns}
-FROM refunds r JOIN orders o ON o.id = r.order_id
+FROM refunds r
 WHERE r.order_id = :order_id
 -- @sort created_at
 r.id

@@ -1,8 +1,12 @@
--- The subscriptions of a workspace.
+-- Subscriptions. Without a filter: all subscriptions, for operators.
 -- @page
 SELECT {subscription-columns}, s.project_id
 FROM subscriptions s
-WHERE s.space_id = :space_id
+WHERE true
+-- @filter space_id
+s.space_id = :space_id
+-- @filter user_id
+s.owner_id = :user_id
 -- @filter status
 s.status = :status
 -- @sort created_at
@@ -11,3 +15,7 @@ s.id
 coalesce(s.period_end, 'infinity')
 -- @id
 s.id
+-- @total
+{count-sales kind='subscriptions'}
+-- @total status
+{count-sales kind='subscriptions'} AND status = :status::"SubscriptionStatus"::text

@@ -1,5 +1,5 @@
 -- A refund that exists.
 -- @one
 SELECT {refund-columns}
-FROM refunds r JOIN orders o ON o.id = r.order_id
+FROM refunds r
 WHERE r.id = :id

@@ -1,5 +1,5 @@
 -- The columns of a Subscription without its project, from subscriptions s. Every subscription has an order.
 -- @type metadata Record<string, string>
-s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id!", s.metadata, s.created_at, s.updated_at

@@ -157,6 +157,12 @@ export const operationRules = {
         location: location.child('x-project-access'),
       })
     }
+    if (access.operators !== undefined && access.operators !== true) {
+      ctx.report({
+        message: 'operators of x-project-access is true or left out',
+        location: location.child('x-project-access'),
+      })
+    }
     for (const state of access.states ?? []) {
       if (!['active', 'archived', 'deleted'].includes(state)) {
         ctx.report({

@@ -1,0 +1,4 @@
+-- Whether the endpoint `w` of the user `u` may receive the event `e`. `m`: the user's membership in the
+-- event's project.
+u.status = 'active' AND {events/may-read user=w.user_id scopes=w.scopes admin=(u.role='admin')
+  all=w.all_projects projects=w.project_ids role=m.role}

@@ -1,0 +1,23 @@
+-- Checkout sessions. Without a filter: all sessions, for operators.
+-- @page
+SELECT {checkout-columns}, c.project_id
+FROM checkouts c
+WHERE true
+-- @filter space_id
+coalesce(c.project_id, c.owner_id) = :space_id
+-- @filter user_id
+c.owner_id = :user_id
+-- @filter status
+c.status = :status
+-- @filter order_id
+c.order_id = :order_id
+-- @sort created_at
+c.id
+-- @sort expires_at
+c.expires_at
+-- @id
+c.id
+-- @total
+{count-sales kind='checkouts'}
+-- @total status
+{count-sales kind='checkouts'} AND status = :status::"CheckoutStatus"::text

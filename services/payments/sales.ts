@@ -1,0 +1,37 @@
+// Whose orders, checkout sessions, subscriptions and refunds a list returns. Operators list those of all users
+// and projects; everyone else lists those of a project, or their own outside all projects.
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { forbidden } from '../../infra/errors.ts'
+import { requireMembership } from '../projects/access.ts'
+import { requireUnrestrictedKey } from '../projects/resource-access.ts'
+import { openWorkspace } from '../projects/workspaces.ts'
+import { isOperator, type Principal } from '../users/authentication.ts'
+
+interface SalesRequest {
+  operation: OperationInfo
+  principal: Principal
+  query: { project_id?: string; user_id?: string }
+}
+
+/** The filters of a list of sales. Without both, the list has the sales of all users and projects. */
+export interface SalesFilter {
+  space_id: string | undefined
+  user_id: string | undefined
+}
+
+/**
+ * Authorizes a list of sales.
+ * @throws 404 for a project that does not exist, 403 for another user, or a project without access.
+ */
+export async function openSales(db: Db, { operation, principal, query }: SalesRequest): Promise<SalesFilter> {
+  const { project_id: projectId, user_id: userId } = query
+  if (isOperator(principal)) {
+    if (projectId === undefined) requireUnrestrictedKey(principal)
+    else await requireMembership(db, projectId, principal, { deleted: true, operators: true })
+    return { space_id: projectId, user_id: userId }
+  }
+  if (userId !== undefined && userId !== principal.userId)
+    throw forbidden('Only API keys with the scope admin can list the sales of other users.', 'owner', userId)
+  return { space_id: await openWorkspace(db, { operation, principal }, projectId), user_id: userId }
+}
