@@ -51,7 +51,7 @@ class IfMatch implements Precondition {
 export function withTransaction(db: Db, transaction: Db['transaction']): Db {
   return {
     prisma: db.prisma,
-    requestId: db.requestId,
+    request: db.request,
     sql: (statement, values) => db.sql(statement, values),
     afterCommit: (effect) => db.afterCommit(effect),
     transaction,

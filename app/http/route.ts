@@ -7,6 +7,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { notAcceptable } from '../../infra/errors.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
+import { actorOf } from '../../services/users/authentication.ts'
 import { authenticate } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
 import { accepts } from './content-negotiation.ts'
@@ -87,8 +88,9 @@ export class OperationRoute {
     const streamed = isStreamed(info, request)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     const call = new OperationCall(this, request, reply, input)
-    // Rows and events record the id of the request that wrote them.
-    const db = this.#writes ? database.forRequest(request.id) : database
+    // Events record the request and the API key that caused them.
+    const origin = { id: request.id, actor: actorOf(request.principal) }
+    const db = this.#writes ? database.forRequest(origin) : database
     if (this.#answersEvents) return await call.sendEvents(db)
     if (this.#answersBytes) return await call.sendBytes(db)
     const idempotent = info.idempotent && info.handlesIdempotency !== true

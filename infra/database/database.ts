@@ -13,10 +13,18 @@ const omit = { apiKey: { digest: true }, webhookEndpoint: { secret: true, previo
 
 type Client = PrismaClient<never, typeof omit>
 
+/** Where the changes of a request come from. The events of the request carry it. */
+export interface RequestOrigin {
+  /** The request id, as in the header `X-Request-ID`. */
+  id: string
+  /** The API key that sent the request, with its name and its user; null for a request without a key. */
+  actor: { type: 'api_key'; id: string; name: string; user_id: string } | null
+}
+
 /** The database or a transaction. Services run their queries on it. */
 export interface Db {
   /** The request that the queries belong to; null for background work. */
-  requestId: string | null
+  request: RequestOrigin | null
   prisma: Omit<Client, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>
   sql<Row>(statement: Statement<Row>, values: unknown[]): Promise<Row[]>
   /**
@@ -38,8 +46,8 @@ export interface TransactionOptions {
 export interface Database extends Db {
   pool: pg.Pool
   transaction<T>(work: (tx: Db) => Promise<T>, options?: TransactionOptions): Promise<T>
-  /** The same database with the id of a request, which the events of this request carry. */
-  forRequest(requestId: string): Db
+  /** The same database for a request, which the events of the request name. */
+  forRequest(request: RequestOrigin): Db
   /** Runs a trivial query. Throws when there is no answer within `milliseconds`, by default 2,000. */
   ping(milliseconds?: number): Promise<void>
   /** The API error for a database error; other errors as they are. */
@@ -83,7 +91,7 @@ export function openDatabase({
   const database: Database = {
     pool,
     prisma,
-    requestId: null,
+    request: null,
     async sql(statement, values) {
       try {
         return await query(pool, statement, values, onRows)
@@ -95,12 +103,12 @@ export function openDatabase({
     afterCommit: (effect) => {
       void effect()
     },
-    forRequest: (requestId) => ({
+    forRequest: (request) => ({
       prisma,
       sql: database.sql,
       afterCommit: database.afterCommit,
-      requestId,
-      transaction: (work) => transactions.run(work, requestId),
+      request,
+      transaction: (work) => transactions.run(work, request),
     }),
     translateError: toApiError,
     async ping(milliseconds = 2_000) {
@@ -138,7 +146,7 @@ function createPrismaClient(
 
 /** The state of one attempt to run a transaction. */
 interface TransactionState {
-  requestId: string | null
+  request: RequestOrigin | null
   slot: Slot
   /** Effects that run after the commit. */
   effects: Effect[]
@@ -169,13 +177,13 @@ class Transactions {
 
   async run<T>(
     work: (tx: Db) => Promise<T>,
-    requestId: string | null,
+    request: RequestOrigin | null,
     options?: TransactionOptions,
   ): Promise<T> {
-    let state: TransactionState = { requestId, slot: {}, effects: [] }
+    let state: TransactionState = { request, slot: {}, effects: [] }
     const result = await retry(
       () => {
-        state = { requestId, slot: {}, effects: [] }
+        state = { request, slot: {}, effects: [] }
         return this.#runOnce(work, state, options)
       },
       { attempts: 5, shouldRetry: isRetryable, delayMs: (attempt) => Math.random() * 20 * 2 ** attempt },
@@ -207,13 +215,13 @@ class Transactions {
 /** The database as `work` sees it inside the transaction `tx`. */
 function createTransactionDb(
   tx: Db['prisma'],
-  { requestId, slot, effects }: TransactionState,
+  { request, slot, effects }: TransactionState,
   onRows: OnRows | undefined,
 ): Db {
   const connection = slot.connection!
   const inside: Db = {
     prisma: tx,
-    requestId,
+    request,
     sql: (statement, values) => query(connection, statement, values, onRows),
     transaction: (work) => work(inside),
     afterCommit: (effect) => {

@@ -2,12 +2,15 @@
 // webhook endpoint that selects the event and may receive it. A rollback therefore removes both.
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
+import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { NewJob, Queue } from '../../infra/jobs/queue.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { tenantEventTypes } from './log.ts'
+
+type Actor = components['schemas']['Actor']
 
 export interface EmitOptions<T extends EventType> {
   /** The object before an update. The fields that changed become `previous_attributes`. */
@@ -52,6 +55,9 @@ interface Recipient {
   failing: boolean
 }
 
+/** The actor of events without an API key: background work, and payments on the page of a checkout. */
+const systemActor: Actor = { type: 'system', id: null, name: null, user_id: null }
+
 /** Insert an event and return the endpoints that receive it, by the event's audience. */
 const insertStatements = {
   project: sql.insertProjectEvent,
@@ -68,7 +74,9 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
       const at = timeOf(id)
       const data = dataOf(info, object, previous)
       const { projectId, ownerId, audience } = audienceOf(type, object, userId)
-      if (strict) checkPayload({ id, type, at, projectId, requestId: tx.requestId, data })
+      const actor = tx.request?.actor ?? systemActor
+      const requestId = tx.request?.id ?? null
+      if (strict) checkPayload({ id, type, at, projectId, requestId, actor, data })
       const event = {
         id,
         type,
@@ -76,7 +84,8 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         user_id: ownerId,
         scope: info.scope,
         role: projectId === null ? null : info.role,
-        request_id: tx.requestId,
+        request_id: requestId,
+        actor,
         data,
         created_at: at,
         tenant_event_types: tenantEventTypes,
@@ -135,11 +144,12 @@ interface Payload {
   at: Date
   projectId: string | null
   requestId: string | null
+  actor: Actor
   data: string
 }
 
 /** Throws when the event does not match the spec. */
-function checkPayload({ id, type, at, projectId, requestId, data }: Payload): void {
+function checkPayload({ id, type, at, projectId, requestId, actor, data }: Payload): void {
   assertMatchesSchema(`the event ${type}`, eventTypes[type].payload, {
     id,
     type,
@@ -147,6 +157,7 @@ function checkPayload({ id, type, at, projectId, requestId, data }: Payload): vo
     api_version: 'v1',
     project_id: projectId,
     request_id: requestId,
+    actor,
     sequence: 1,
     data: JSON.parse(data),
   })

@@ -2,7 +2,7 @@
 // its owner changes, and a process that cannot receive notifications caches nothing. A request that changes a
 // key answers only after every process has dropped the key from its cache, so a revocation applies to the
 // next request everywhere.
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, RequestOrigin } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 import { unauthorized } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
@@ -12,6 +12,8 @@ import type { Listener } from '../../infra/database/notifications.ts'
 export interface Principal {
   userId: string
   keyId: string
+  /** The name never changes. */
+  keyName: string
   /** The scopes that the key has now. `admin` is left out when the owner is no longer an admin. */
   scopes: ReadonlySet<string>
   /** The projects that the key is limited to; null for all projects of its owner. */
@@ -23,6 +25,13 @@ export interface Principal {
  */
 export function isOperator({ scopes }: Principal): boolean {
   return scopes.has('admin')
+}
+
+/** The API key as the actor of the events that its request causes; null for a request without a key. */
+export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
+  if (principal === null) return null
+  const { keyId, keyName, userId } = principal
+  return { type: 'api_key', id: keyId, name: keyName, user_id: userId }
 }
 
 interface CachedKey {
@@ -111,6 +120,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
     const principal: Principal = {
       userId: row.user_id,
       keyId: row.id,
+      keyName: row.name,
       scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
       projectIds: row.all_projects ? null : new Set(row.project_ids),
     }

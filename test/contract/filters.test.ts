@@ -4,6 +4,7 @@ import type { OperationId } from '../../generated/operations.ts'
 import { send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import {
+  insertedCheckout,
   insertedOrder,
   insertedPrice,
   insertedProduct,
@@ -384,6 +385,8 @@ t.test('orders are filtered by project, status and subscription', async (t) => {
   await assertFinds(t, request, { status: 'partially_refunded' }, [partly])
   await assertFinds(t, request, { status: 'refunded' }, [refunded])
   await assertFinds(t, request, { status: 'canceled' }, [canceled])
+  await assertFinds(t, request, { project_id: project, user_id: caller.id }, [theirs[1]])
+  await assertFinds(t, request, { user_id: caller.id, status: 'pending' }, [pending])
   await assertFinds(t, request, { subscription_id: subscription }, [latestOrderId!])
   await assertFinds(t, request, { subscription_id: subscription, status: 'pending' }, [])
   await assertFinds(t, request, { subscription_id: 'sub_01jd6y8m5qe8btc4y5w1r0n3fz' }, [])
@@ -409,12 +412,63 @@ t.test('subscriptions are filtered by project and status', async (t) => {
   await assertFinds(t, request, {}, [incomplete, ...active, overdue, canceled])
   await assertFinds(t, request, { project_id: project }, theirs)
   await assertFinds(t, request, { project_id: project, status: 'canceled' }, [theirs[1]])
+  await assertFinds(t, request, { project_id: project, user_id: caller.id }, [theirs[1]])
+  await assertFinds(t, request, { user_id: caller.id, status: 'active' }, active)
   await assertFinds(t, request, { status: 'incomplete' }, [incomplete])
   await assertFinds(t, request, { status: 'active' }, active)
   await assertFinds(t, request, { status: 'past_due' }, [overdue])
   await assertFinds(t, request, { status: 'canceled' }, [canceled])
   const { data } = (await send({ ...request, query: { sort: 'current_period_end', order: 'asc' } })).body
   t.equal(data.at(-1).id, incomplete, 'a subscription without a period comes last by period end')
+})
+
+t.test('checkout sessions and refunds are filtered by project, user, status and order', async (t) => {
+  const caller = await server.person()
+  const project = await createProject({ server, caller, role: 'viewer' })
+  const order = (owner: string, projectId?: string) =>
+    insertedOrder(server, owner, { projectId, status: 'paid' })
+  const [own, another] = [await order(caller.id), await order(caller.id)]
+  const inProject = [await order(server.admin.id, project), await order(caller.id, project)]
+  await insertedRefund(server, await order(server.admin.id))
+  const refunds = { id: 'listAllRefunds', server, caller } as const
+  const [first, second, failed] = [
+    await insertedRefund(server, own),
+    await insertedRefund(server, another),
+    await insertedRefund(server, another),
+  ]
+  await prisma.$executeRaw`ALTER TABLE refunds DISABLE TRIGGER refunds_transition`
+  await prisma.refund.update({ where: { id: failed }, data: { status: 'failed' } })
+  await prisma.$executeRaw`ALTER TABLE refunds ENABLE TRIGGER refunds_transition`
+  const theirs = [await insertedRefund(server, inProject[0]), await insertedRefund(server, inProject[1])]
+  await assertFinds(t, refunds, {}, [first, second, failed])
+  await assertFinds(t, refunds, { status: 'failed' }, [failed])
+  await assertFinds(t, refunds, { status: 'succeeded' }, [first, second])
+  await assertFinds(t, refunds, { status: 'pending' }, [])
+  await assertFinds(t, refunds, { order_id: another }, [second, failed])
+  await assertFinds(t, refunds, { order_id: inProject[0] }, [])
+  await assertFinds(t, refunds, { project_id: project }, theirs)
+  await assertFinds(t, refunds, { project_id: project, user_id: caller.id }, [theirs[1]])
+
+  const checkouts = { id: 'listCheckouts', server, caller } as const
+  const pending = (owner: string, projectId?: string) => insertedOrder(server, owner, { projectId })
+  const waiting = await pending(caller.id)
+  await insertedCheckout(server, await pending(server.admin.id))
+  const expired = await insertedCheckout(server, waiting, 'expired')
+  const open = await insertedCheckout(server, waiting)
+  const complete = await insertedCheckout(server, await pending(caller.id), 'complete')
+  const others = [
+    await insertedCheckout(server, await pending(server.admin.id, project)),
+    await insertedCheckout(server, await pending(caller.id, project)),
+  ]
+  const { data } = (await send({ ...checkouts, query: { limit: '100' } })).body
+  const paid = data.map(({ id }: any) => id).filter((id: string) => ![expired, open, complete].includes(id))
+  await assertFinds(t, checkouts, {}, [expired, open, complete, ...paid])
+  await assertFinds(t, checkouts, { status: 'open' }, [open])
+  await assertFinds(t, checkouts, { status: 'expired' }, [expired])
+  await assertFinds(t, checkouts, { status: 'complete' }, [complete, ...paid])
+  await assertFinds(t, checkouts, { order_id: waiting }, [expired, open])
+  await assertFinds(t, checkouts, { project_id: project, status: 'open' }, others)
+  await assertFinds(t, checkouts, { project_id: project, user_id: caller.id, status: 'open' }, [others[1]])
 })
 
 t.test('every declared filter is tested here', async (t) => {

@@ -4,6 +4,7 @@ import type { OperationId } from '../../generated/operations.ts'
 import { operationIds, pathOf, send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import {
+  insertedCheckout,
   insertedOrder,
   insertedPrice,
   insertedProduct,
@@ -184,6 +185,21 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const request = await requestFor(server, 'listRefunds')
     const ids = await createMany(() => insertedRefund(server, request.params!.id))
     await prisma.refund.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request, ids }
+  },
+  async listAllRefunds() {
+    const request = await requestFor(server, 'listAllRefunds', { withoutProject: true })
+    await prisma.refund.deleteMany({ where: { ownerId: request.caller.id } })
+    const order = await insertedOrder(server, request.caller.id, { status: 'paid', quantity: 1000 })
+    return { request, ids: await createMany(() => insertedRefund(server, order)) }
+  },
+  async listCheckouts() {
+    const request = await requestFor(server, 'listCheckouts', { withoutProject: true })
+    await prisma.checkout.deleteMany({ where: { ownerId: request.caller.id } })
+    const ids = await createMany(async () =>
+      insertedCheckout(server, await insertedOrder(server, request.caller.id)),
+    )
+    await prisma.checkout.updateMany({ where: { id: { in: ids } }, data: { expiresAt: new Date() } })
     return { request, ids }
   },
   async listSubscriptions() {

@@ -215,7 +215,7 @@ t.test(
   "orders and subscriptions cannot use another tenant's project, and its orders cannot be paid",
   async (t) => {
     const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
-    for (const id of ['listOrders', 'listSubscriptions'] as const) {
+    for (const id of ['listOrders', 'listSubscriptions', 'listCheckouts', 'listAllRefunds'] as const) {
       const request = await requestFor(server, id)
       await assertAnswer(
         t,

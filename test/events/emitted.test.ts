@@ -318,6 +318,12 @@ for (const info of writes) {
     const validate = replies[payload] as ValidateFunction
     t.ok(validate(event), `its payload matches the spec: ${JSON.stringify(validate.errors)}`)
     t.match(event, { id: row.id, type, request_id: `writes ${id}`, project_id: projectId })
+    const system = { type: 'system', id: null, name: null, user_id: null }
+    t.match(
+      event.actor,
+      info.scopes === null ? system : { type: 'api_key', id: /^key_/, name: String, user_id: caller.id },
+      'its actor is the API key of the request',
+    )
 
     const { object, previous_attributes: previous } = event.data
     // The event of a deleted user contains only the id, and a deleted project cannot be read.

@@ -404,3 +404,28 @@ t.test('list and stream reject an unknown project and a project without access',
     )
   }
 })
+
+t.test('an event names the API key that caused it, also when the key and its user are gone', async (t) => {
+  const [owner, member] = [await server.person(), await server.person()]
+  const { body: project } = await owner.client.post('/projects', { name: 'Ours' })
+  await createMember(server, project.id, member.id, 'editor')
+  const { body: key } = await member.client.post('/user/api-keys', {
+    name: 'CI of the shop',
+    scopes: ['projects:read', 'projects:write', 'storage:write'],
+  })
+  const actor = { type: 'api_key', id: key.id, name: 'CI of the shop', user_id: member.id }
+  await createClient(server.url, key.key).put(`/projects/${project.id}`, { name: 'Changed by CI' })
+  const readEvent = async () =>
+    (await owner.client.get(`/events?project_id=${project.id}&type=project.updated`)).body.data[0]
+  t.same((await readEvent()).actor, actor)
+  const stream = await follow(t, owner.key, `?after=0&project_id=${project.id}&type=project.updated`)
+  await waitUntil(() => stream.received.length === 1)
+  t.match(stream.received, [{ actor }])
+  t.equal((await server.admin.client.delete(`/users/${member.id}`)).status, 204)
+  t.same((await readEvent()).actor, actor, 'the event stays as it was')
+  const { id } = await readEvent()
+  t.equal((await (await server.person()).client.get(`/events/${id}`)).status, 403, 'for its readers only')
+
+  await database.pool.query('UPDATE events SET actor = NULL WHERE id = $1', [id])
+  t.equal((await readEvent()).actor, null, 'an event from before the column')
+})

@@ -94,6 +94,7 @@ t.test("410 disables an endpoint immediately, and the owner's other endpoints ar
       event: {
         type: 'webhook_endpoint.disabled',
         request_id: null,
+        actor: { type: 'system', id: null, name: null, user_id: null },
         data: {
           object: { id: endpoint.id, enabled: false, disabled_reason: 'gone' },
           previous_attributes: { enabled: true, disabled_reason: null },

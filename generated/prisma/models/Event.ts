@@ -74,6 +74,7 @@ export type EventCountAggregateOutputType = {
   scope: number
   role: number
   requestId: number
+  actor: number
   data: number
   createdAt: number
   _all: number
@@ -126,6 +127,7 @@ export type EventCountAggregateInputType = {
   scope?: true
   role?: true
   requestId?: true
+  actor?: true
   data?: true
   createdAt?: true
   _all?: true
@@ -227,6 +229,7 @@ export type EventGroupByOutputType = {
   scope: string
   role: $Enums.MemberRole | null
   requestId: string | null
+  actor: runtime.JsonValue | null
   data: runtime.JsonValue
   createdAt: Date
   _count: EventCountAggregateOutputType | null
@@ -264,6 +267,7 @@ export type EventWhereInput = {
   scope?: Prisma.StringFilter<"Event"> | string
   role?: Prisma.EnumMemberRoleNullableFilter<"Event"> | $Enums.MemberRole | null
   requestId?: Prisma.StringNullableFilter<"Event"> | string | null
+  actor?: Prisma.JsonNullableFilter<"Event">
   data?: Prisma.JsonFilter<"Event">
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
@@ -279,6 +283,7 @@ export type EventOrderByWithRelationInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrderInput | Prisma.SortOrder
   requestId?: Prisma.SortOrderInput | Prisma.SortOrder
+  actor?: Prisma.SortOrderInput | Prisma.SortOrder
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   deliveries?: Prisma.WebhookDeliveryOrderByRelationAggregateInput
@@ -297,6 +302,7 @@ export type EventWhereUniqueInput = Prisma.AtLeast<{
   scope?: Prisma.StringFilter<"Event"> | string
   role?: Prisma.EnumMemberRoleNullableFilter<"Event"> | $Enums.MemberRole | null
   requestId?: Prisma.StringNullableFilter<"Event"> | string | null
+  actor?: Prisma.JsonNullableFilter<"Event">
   data?: Prisma.JsonFilter<"Event">
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
@@ -312,6 +318,7 @@ export type EventOrderByWithAggregationInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrderInput | Prisma.SortOrder
   requestId?: Prisma.SortOrderInput | Prisma.SortOrder
+  actor?: Prisma.SortOrderInput | Prisma.SortOrder
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.EventCountOrderByAggregateInput
@@ -334,6 +341,7 @@ export type EventScalarWhereWithAggregatesInput = {
   scope?: Prisma.StringWithAggregatesFilter<"Event"> | string
   role?: Prisma.EnumMemberRoleNullableWithAggregatesFilter<"Event"> | $Enums.MemberRole | null
   requestId?: Prisma.StringNullableWithAggregatesFilter<"Event"> | string | null
+  actor?: Prisma.JsonNullableWithAggregatesFilter<"Event">
   data?: Prisma.JsonWithAggregatesFilter<"Event">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Event"> | Date | string
 }
@@ -348,6 +356,7 @@ export type EventCreateInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
@@ -363,6 +372,7 @@ export type EventUncheckedCreateInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
@@ -378,6 +388,7 @@ export type EventUpdateInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
@@ -393,6 +404,7 @@ export type EventUncheckedUpdateInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
@@ -408,6 +420,7 @@ export type EventCreateManyInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
 }
@@ -422,6 +435,7 @@ export type EventUpdateManyMutationInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -436,6 +450,7 @@ export type EventUncheckedUpdateManyInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -450,6 +465,7 @@ export type EventCountOrderByAggregateInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
+  actor?: Prisma.SortOrder
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
@@ -539,6 +555,7 @@ export type EventCreateWithoutDeliveriesInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
 }
@@ -553,6 +570,7 @@ export type EventUncheckedCreateWithoutDeliveriesInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
 }
@@ -583,6 +601,7 @@ export type EventUpdateWithoutDeliveriesInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -597,6 +616,7 @@ export type EventUncheckedUpdateWithoutDeliveriesInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -642,6 +662,7 @@ export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  actor?: boolean
   data?: boolean
   createdAt?: boolean
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
@@ -658,6 +679,7 @@ export type EventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  actor?: boolean
   data?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["event"]>
@@ -672,6 +694,7 @@ export type EventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  actor?: boolean
   data?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["event"]>
@@ -686,11 +709,12 @@ export type EventSelectScalar = {
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  actor?: boolean
   data?: boolean
   createdAt?: boolean
 }
 
-export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "position" | "sequence" | "type" | "projectId" | "userId" | "scope" | "role" | "requestId" | "data" | "createdAt", ExtArgs["result"]["event"]>
+export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "position" | "sequence" | "type" | "projectId" | "userId" | "scope" | "role" | "requestId" | "actor" | "data" | "createdAt", ExtArgs["result"]["event"]>
 export type EventInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
   _count?: boolean | Prisma.EventCountOutputTypeDefaultArgs<ExtArgs>
@@ -731,6 +755,10 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     role: $Enums.MemberRole | null
     requestId: string | null
+    /**
+     * Who caused the event, in the form of the API. Null for events that are older than this column.
+     */
+    actor: runtime.JsonValue | null
     /**
      * The object of the event, as the API returns it.
      */
@@ -1169,6 +1197,7 @@ export interface EventFieldRefs {
   readonly scope: Prisma.FieldRef<"Event", 'String'>
   readonly role: Prisma.FieldRef<"Event", 'MemberRole'>
   readonly requestId: Prisma.FieldRef<"Event", 'String'>
+  readonly actor: Prisma.FieldRef<"Event", 'Json'>
   readonly data: Prisma.FieldRef<"Event", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Event", 'DateTime'>
 }

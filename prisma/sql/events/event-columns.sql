@@ -1,5 +1,6 @@
 -- The columns of an Event, from events e.
 -- @type type EventType
 -- @type api_version 'v1'
+-- @type actor Schemas['PlatformEvent']['actor']
 -- @type data Schemas['PlatformEvent']['data']
-e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data
+e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.sequence, e.data

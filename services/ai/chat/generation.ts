@@ -21,7 +21,7 @@ import type { Database, Db } from '../../../infra/database/database.ts'
 import type { Listener } from '../../../infra/database/notifications.ts'
 import { ApiError, notFound, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
-import type { Principal, Principals } from '../../users/authentication.ts'
+import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
 import type { Providers } from '../providers/providers.ts'
 import {
   errorOfMessage,
@@ -227,7 +227,7 @@ export class Generations {
   /** Stores the end of an answer, its usage and its event. Retries while the database is unavailable. */
   async #storeEnd(answer: LiveAnswer, outcome: Outcome): Promise<OwnedMessage | null> {
     const { task, content, citations } = answer
-    const db = task.requestId === null ? this.#database : this.#database.forRequest(task.requestId)
+    const db = this.#database.forRequest({ id: task.requestId, actor: actorOf(task.principal) })
     const finished = {
       ...outcome,
       id: answer.id,

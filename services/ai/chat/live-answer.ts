@@ -13,7 +13,7 @@ import { endOf, type AnswerContent, type Part } from './stream-events.ts'
 export interface GenerationTask {
   message: OwnedMessage
   principal: Principal
-  requestId: string | null
+  requestId: string
   model: string
   conversation: Conversation
   contextWindow: ContextWindow

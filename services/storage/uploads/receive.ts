@@ -4,6 +4,7 @@ import * as sql from '../../../generated/sql/storage.ts'
 import type { FilePart } from '../../../infra/contract/operation.ts'
 import type { Database, Db } from '../../../infra/database/database.ts'
 import { ApiError, conflict } from '../../../infra/errors.ts'
+import { actorOf } from '../../users/authentication.ts'
 import type { PartialFiles } from '../blobs/partial-files.ts'
 import { append } from './append.ts'
 import { parseChecksum } from './checksum.ts'
@@ -79,8 +80,8 @@ export async function receiveFirstBytes(
   upload: StoredUpload,
   { requestId, isRepeatable, body, checksum }: FirstBytes,
 ): Promise<StoredUpload> {
-  const db = database.forRequest(requestId)
   const { operation, principal } = request
+  const db = database.forRequest({ id: requestId, actor: actorOf(principal) })
   try {
     const uploadRequest = { operation, principal, params: { id: upload.id } }
     const received = await receiveBytes(db, services, uploadRequest, { offset: 0, body, checksum })
