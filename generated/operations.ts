@@ -74,6 +74,7 @@ export interface OperationsByTag {
     | 'getPrice'
     | 'updatePrice'
   'payments-checkout':
+    | 'listCheckouts'
     | 'createCheckout'
     | 'getCheckout'
     | 'expireCheckout'
@@ -97,6 +98,7 @@ export interface OperationsByTag {
     | 'listRefunds'
     | 'createRefund'
     | 'getRefund'
+    | 'listAllRefunds'
   'payments-subscriptions':
     | 'listSubscriptions'
     | 'getSubscription'
@@ -2240,7 +2242,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   createOrder: {
@@ -2285,7 +2287,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   cancelOrder: {
@@ -2307,7 +2309,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   getReceipt: {
@@ -2331,7 +2333,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   listRefunds: {
@@ -2353,7 +2355,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   createRefund: {
@@ -2398,7 +2400,51 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
+    secretAnswer: false
+  },
+  listAllRefunds: {
+    id: "listAllRefunds",
+    method: "GET",
+    path: "/v1/payments/refunds",
+    url: "/v1/payments/refunds",
+    tag: "payments-refunds",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListAllRefunds"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyRefundList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer","operators":true},
+    secretAnswer: false
+  },
+  listCheckouts: {
+    id: "listCheckouts",
+    method: "GET",
+    path: "/v1/payments/checkout",
+    url: "/v1/payments/checkout",
+    tag: "payments-checkout",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListCheckouts"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCheckoutList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   createCheckout: {
@@ -2443,7 +2489,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   expireCheckout: {
@@ -2465,7 +2511,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   listSubscriptions: {
@@ -2487,7 +2533,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   getSubscription: {
@@ -2510,7 +2556,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   cancelSubscription: {
@@ -2532,7 +2578,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   resumeSubscription: {
@@ -2554,7 +2600,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   getTestClock: {
