@@ -45,7 +45,6 @@ const sorted = [
   'projects/list-my-invitations created_at',
   'storage/list-links expires_at',
   'users/list-api-keys name',
-  'payments/list-refunds amount',
   'payments/list-prices unit_amount',
 ]
 
