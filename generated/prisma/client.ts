@@ -247,6 +247,13 @@ export type Subscription = Prisma.SubscriptionModel
  */
 export type GatewayEvent = Prisma.GatewayEventModel
 /**
+ * Model SalesCount
+ * The number of orders, checkout sessions, subscriptions and refunds by status, so that the lists of
+ * operators need no count. The triggers `*_count` add a row for each change; a job merges the rows. The
+ * number is the sum of `count`.
+ */
+export type SalesCount = Prisma.SalesCountModel
+/**
  * Model PaymentClock
  * A single row: the offset of the sandbox's clock, which the function `payments_now` adds to the time.
  */

@@ -72,13 +72,21 @@ export const findDelivery = optional<{ tenant_event_types: readonly string[]; id
   'webhooks/find-delivery',
   `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
-CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
-  ELSE coalesce(m.role <= e.role, false) END AS readable,
+u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = $2`,
   ['tenant_event_types', 'id'],
@@ -112,12 +120,20 @@ export const listDeliveries = page<{ tenant_event_types: readonly string[]; endp
   {
     select: `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
-CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
-  ELSE coalesce(m.role <= e.role, false) END AS readable,
+u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event
+  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'sequence', e.sequence, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.endpoint_id = $2`,
     names: ['tenant_event_types', 'endpoint_id', 'status'],
@@ -192,13 +208,21 @@ export const lockDelivery = optional<{ tenant_event_types: readonly string[]; id
   'webhooks/lock-delivery',
   `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
-CASE WHEN e.project_id IS NULL THEN w.all_projects OR NOT e.type = ANY($1::text[])
-  ELSE coalesce(m.role <= e.role, false) END AS readable,
+u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = $2
 FOR NO KEY UPDATE OF d`,
@@ -281,17 +305,18 @@ export const readDueDeliveries = many<{ tenant_event_types: readonly string[]; i
   coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing,
   CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END
     AS secrets,
-  u.status = 'active' AND e.scope = ANY(w.scopes) AND coalesce(CASE
-    WHEN e.project_id IS NOT NULL
-      THEN m.role <= e.role AND (w.all_projects OR e.project_id = ANY(w.project_ids))
-    WHEN e.user_id IS NOT NULL
-      THEN e.user_id = w.user_id AND (w.all_projects OR NOT e.type = ANY($1::text[]))
-        ELSE e.scope <> 'admin' OR u.role = 'admin' END, false) AS "allowed",
-  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.sequence, e.data
-FROM webhook_deliveries d
-JOIN webhook_endpoints w ON w.id = d.endpoint_id
+  u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+) AS "allowed",
+  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.sequence, e.data
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
-JOIN events e ON e.id = d.event_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = ANY($2) AND d.status = 'pending'`,
   ['tenant_event_types', 'ids'],
@@ -312,6 +337,7 @@ export interface ReadDueDeliveriesRow {
   api_version: 'v1'
   project_id: string | null
   request_id: string | null
+  actor: Schemas['PlatformEvent']['actor'] | null
   sequence: number | null
   data: Schemas['PlatformEvent']['data']
 }
