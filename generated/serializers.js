@@ -17678,7 +17678,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"OrderList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Order"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"OrderList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Order"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","user_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -17731,70 +17731,70 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_price_id_9 = obj["price_id"]
-      if (value_price_id_9 !== undefined) {
+      const value_price_id_10 = obj["price_id"]
+      if (value_price_id_10 !== undefined) {
         json += "{\"price_id\":"
         
-        if (typeof value_price_id_9 !== 'string') {
-          if (value_price_id_9 === null) {
+        if (typeof value_price_id_10 !== 'string') {
+          if (value_price_id_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_price_id_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_price_id_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_price_id_9 instanceof RegExp) {
-            json += asString(value_price_id_9.source)
+          } else if (value_price_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_10 instanceof RegExp) {
+            json += asString(value_price_id_10.source)
           } else {
-            json += asString(value_price_id_9.toString())
+            json += asString(value_price_id_10.toString())
           }
         } else {
-          json += asString(value_price_id_9)
+          json += asString(value_price_id_10)
         }
         
       } else {
         throw new Error('"price_id" is required!')
       }
       
-      const value_description_10 = obj["description"]
-      if (value_description_10 !== undefined) {
+      const value_description_11 = obj["description"]
+      if (value_description_11 !== undefined) {
         json += ",\"description\":"
         
-        if (typeof value_description_10 !== 'string') {
-          if (value_description_10 === null) {
+        if (typeof value_description_11 !== 'string') {
+          if (value_description_11 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_description_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_description_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_description_10 instanceof RegExp) {
-            json += asString(value_description_10.source)
+          } else if (value_description_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_11 instanceof RegExp) {
+            json += asString(value_description_11.source)
           } else {
-            json += asString(value_description_10.toString())
+            json += asString(value_description_11.toString())
           }
         } else {
-          json += asString(value_description_10)
+          json += asString(value_description_11)
         }
         
       } else {
         throw new Error('"description" is required!')
       }
       
-      const value_quantity_11 = obj["quantity"]
-      if (value_quantity_11 !== undefined) {
+      const value_quantity_12 = obj["quantity"]
+      if (value_quantity_12 !== undefined) {
         json += ",\"quantity\":"
-        json += asInteger(value_quantity_11)
+        json += asInteger(value_quantity_12)
       } else {
         throw new Error('"quantity" is required!')
       }
       
-      const value_unit_amount_12 = obj["unit_amount"]
-      if (value_unit_amount_12 !== undefined) {
+      const value_unit_amount_13 = obj["unit_amount"]
+      if (value_unit_amount_13 !== undefined) {
         json += ",\"unit_amount\":"
-        json += asInteger(value_unit_amount_12)
+        json += asInteger(value_unit_amount_13)
       } else {
         throw new Error('"unit_amount" is required!')
       }
       
-      const value_amount_13 = obj["amount"]
-      if (value_amount_13 !== undefined) {
+      const value_amount_14 = obj["amount"]
+      if (value_amount_14 !== undefined) {
         json += ",\"amount\":"
-        json += asInteger(value_amount_13)
+        json += asInteger(value_amount_14)
       } else {
         throw new Error('"amount" is required!')
       }
@@ -17837,7 +17837,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_21 = false
+        let addComma_22 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -17848,7 +17848,7 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_21 ? JSON_STR_COMMA : ((addComma_21 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_22 ? JSON_STR_COMMA : ((addComma_22 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -17867,7 +17867,7 @@ return json + JSON_STR_END_OBJECT
         
       
     }
-  if (!addComma_21) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_22) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -17960,105 +17960,127 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_status_6 = obj["status"]
-      if (value_status_6 !== undefined) {
-        json += ",\"status\":"
+      const value_user_id_6 = obj["user_id"]
+      if (value_user_id_6 !== undefined) {
+        json += ",\"user_id\":"
         
-        if (typeof value_status_6 !== 'string') {
-          if (value_status_6 === null) {
+        if (typeof value_user_id_6 !== 'string') {
+          if (value_user_id_6 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_6 instanceof RegExp) {
-            json += asString(value_status_6.source)
+          } else if (value_user_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_6 instanceof RegExp) {
+            json += asString(value_user_id_6.source)
           } else {
-            json += asString(value_status_6.toString())
+            json += asString(value_user_id_6.toString())
           }
         } else {
-          json += asString(value_status_6)
+          json += asString(value_user_id_6)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_status_7 = obj["status"]
+      if (value_status_7 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_7 !== 'string') {
+          if (value_status_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_7 instanceof RegExp) {
+            json += asString(value_status_7.source)
+          } else {
+            json += asString(value_status_7.toString())
+          }
+        } else {
+          json += asString(value_status_7)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_items_7 = obj["items"]
-      if (value_items_7 !== undefined) {
+      const value_items_8 = obj["items"]
+      if (value_items_8 !== undefined) {
         json += ",\"items\":"
-        json += anonymous3(value_items_7)
+        json += anonymous3(value_items_8)
       } else {
         throw new Error('"items" is required!')
       }
       
-      const value_subtotal_amount_14 = obj["subtotal_amount"]
-      if (value_subtotal_amount_14 !== undefined) {
+      const value_subtotal_amount_15 = obj["subtotal_amount"]
+      if (value_subtotal_amount_15 !== undefined) {
         json += ",\"subtotal_amount\":"
-        json += asInteger(value_subtotal_amount_14)
+        json += asInteger(value_subtotal_amount_15)
       } else {
         throw new Error('"subtotal_amount" is required!')
       }
       
-      const value_total_amount_15 = obj["total_amount"]
-      if (value_total_amount_15 !== undefined) {
+      const value_total_amount_16 = obj["total_amount"]
+      if (value_total_amount_16 !== undefined) {
         json += ",\"total_amount\":"
-        json += asInteger(value_total_amount_15)
+        json += asInteger(value_total_amount_16)
       } else {
         throw new Error('"total_amount" is required!')
       }
       
-      const value_refunded_amount_16 = obj["refunded_amount"]
-      if (value_refunded_amount_16 !== undefined) {
+      const value_refunded_amount_17 = obj["refunded_amount"]
+      if (value_refunded_amount_17 !== undefined) {
         json += ",\"refunded_amount\":"
-        json += asInteger(value_refunded_amount_16)
+        json += asInteger(value_refunded_amount_17)
       } else {
         throw new Error('"refunded_amount" is required!')
       }
       
-      const value_currency_17 = obj["currency"]
-      if (value_currency_17 !== undefined) {
+      const value_currency_18 = obj["currency"]
+      if (value_currency_18 !== undefined) {
         json += ",\"currency\":"
         
-        if (typeof value_currency_17 !== 'string') {
-          if (value_currency_17 === null) {
+        if (typeof value_currency_18 !== 'string') {
+          if (value_currency_18 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_currency_17 instanceof Date) {
-            json += JSON_STR_QUOTE + value_currency_17.toISOString() + JSON_STR_QUOTE
-          } else if (value_currency_17 instanceof RegExp) {
-            json += asString(value_currency_17.source)
+          } else if (value_currency_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_18 instanceof RegExp) {
+            json += asString(value_currency_18.source)
           } else {
-            json += asString(value_currency_17.toString())
+            json += asString(value_currency_18.toString())
           }
         } else {
-          json += asString(value_currency_17)
+          json += asString(value_currency_18)
         }
         
       } else {
         throw new Error('"currency" is required!')
       }
       
-      const value_checkout_id_18 = obj["checkout_id"]
-      if (value_checkout_id_18 !== undefined) {
+      const value_checkout_id_19 = obj["checkout_id"]
+      if (value_checkout_id_19 !== undefined) {
         json += ",\"checkout_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/CheckoutId")))(value_checkout_id_18)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/CheckoutId")))(value_checkout_id_19)) {
         
-        if (typeof value_checkout_id_18 !== 'string') {
-          if (value_checkout_id_18 === null) {
+        if (typeof value_checkout_id_19 !== 'string') {
+          if (value_checkout_id_19 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_checkout_id_18 instanceof Date) {
-            json += JSON_STR_QUOTE + value_checkout_id_18.toISOString() + JSON_STR_QUOTE
-          } else if (value_checkout_id_18 instanceof RegExp) {
-            json += asString(value_checkout_id_18.source)
+          } else if (value_checkout_id_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_checkout_id_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_checkout_id_19 instanceof RegExp) {
+            json += asString(value_checkout_id_19.source)
           } else {
-            json += asString(value_checkout_id_18.toString())
+            json += asString(value_checkout_id_19.toString())
           }
         } else {
-          json += asString(value_checkout_id_18)
+          json += asString(value_checkout_id_19)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Order/properties/checkout_id/anyOf/1")))(value_checkout_id_18)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Order/properties/checkout_id/anyOf/1")))(value_checkout_id_19)) {
         json += JSON_STR_NULL
       }
     
@@ -18068,29 +18090,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"checkout_id" is required!')
       }
       
-      const value_subscription_id_19 = obj["subscription_id"]
-      if (value_subscription_id_19 !== undefined) {
+      const value_subscription_id_20 = obj["subscription_id"]
+      if (value_subscription_id_20 !== undefined) {
         json += ",\"subscription_id\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_19)) {
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_20)) {
         
-        if (typeof value_subscription_id_19 !== 'string') {
-          if (value_subscription_id_19 === null) {
+        if (typeof value_subscription_id_20 !== 'string') {
+          if (value_subscription_id_20 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_subscription_id_19 instanceof Date) {
-            json += JSON_STR_QUOTE + value_subscription_id_19.toISOString() + JSON_STR_QUOTE
-          } else if (value_subscription_id_19 instanceof RegExp) {
-            json += asString(value_subscription_id_19.source)
+          } else if (value_subscription_id_20 instanceof Date) {
+            json += JSON_STR_QUOTE + value_subscription_id_20.toISOString() + JSON_STR_QUOTE
+          } else if (value_subscription_id_20 instanceof RegExp) {
+            json += asString(value_subscription_id_20.source)
           } else {
-            json += asString(value_subscription_id_19.toString())
+            json += asString(value_subscription_id_20.toString())
           }
         } else {
-          json += asString(value_subscription_id_19)
+          json += asString(value_subscription_id_20)
         }
         
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Order/properties/subscription_id/anyOf/1")))(value_subscription_id_19)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Order/properties/subscription_id/anyOf/1")))(value_subscription_id_20)) {
         json += JSON_STR_NULL
       }
     
@@ -18100,23 +18122,23 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"subscription_id" is required!')
       }
       
-      const value_metadata_20 = obj["metadata"]
-      if (value_metadata_20 !== undefined) {
+      const value_metadata_21 = obj["metadata"]
+      if (value_metadata_21 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous5(value_metadata_20)
+        json += anonymous5(value_metadata_21)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_paid_at_22 = obj["paid_at"]
-      if (value_paid_at_22 !== undefined) {
+      const value_paid_at_23 = obj["paid_at"]
+      if (value_paid_at_23 !== undefined) {
         json += ",\"paid_at\":"
         
-      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_paid_at_22)) {
-        json += asDateTime(value_paid_at_22)
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_paid_at_23)) {
+        json += asDateTime(value_paid_at_23)
       }
     
-      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/Order/properties/paid_at/anyOf/1")))(value_paid_at_22)) {
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/Order/properties/paid_at/anyOf/1")))(value_paid_at_23)) {
         json += JSON_STR_NULL
       }
     
@@ -18126,18 +18148,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"paid_at" is required!')
       }
       
-      const value_created_at_23 = obj["created_at"]
-      if (value_created_at_23 !== undefined) {
+      const value_created_at_24 = obj["created_at"]
+      if (value_created_at_24 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_23)
+        json += asDateTime(value_created_at_24)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_24 = obj["updated_at"]
-      if (value_updated_at_24 !== undefined) {
+      const value_updated_at_25 = obj["updated_at"]
+      if (value_updated_at_25 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_24)
+        json += asDateTime(value_updated_at_25)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -18181,70 +18203,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_27 = obj["page"]
-      if (value_page_27 !== undefined) {
+      const value_page_28 = obj["page"]
+      if (value_page_28 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_27)
+        json += asInteger(value_page_28)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_28 = obj["limit"]
-      if (value_limit_28 !== undefined) {
+      const value_limit_29 = obj["limit"]
+      if (value_limit_29 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_28)
+        json += asInteger(value_limit_29)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_29 = obj["total"]
-      if (value_total_29 !== undefined) {
+      const value_total_30 = obj["total"]
+      if (value_total_30 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_29)
+        json += asInteger(value_total_30)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_30 = obj["total_pages"]
-      if (value_total_pages_30 !== undefined) {
+      const value_total_pages_31 = obj["total_pages"]
+      if (value_total_pages_31 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_30)
+        json += asInteger(value_total_pages_31)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_31 = obj["next_cursor"]
-      if (value_next_cursor_31 !== undefined) {
+      const value_next_cursor_32 = obj["next_cursor"]
+      if (value_next_cursor_32 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_31 === null) {
+          if (value_next_cursor_32 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_31 === "string" ||
-            value_next_cursor_31 === null ||
-            value_next_cursor_31 instanceof Date ||
-            value_next_cursor_31 instanceof RegExp ||
+            typeof value_next_cursor_32 === "string" ||
+            value_next_cursor_32 === null ||
+            value_next_cursor_32 instanceof Date ||
+            value_next_cursor_32 instanceof RegExp ||
             (
-              typeof value_next_cursor_31 === "object" &&
-              typeof value_next_cursor_31.toString === "function" &&
-              value_next_cursor_31.toString !== Object.prototype.toString
+              typeof value_next_cursor_32 === "object" &&
+              typeof value_next_cursor_32.toString === "function" &&
+              value_next_cursor_32.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_31 !== 'string') {
-          if (value_next_cursor_31 === null) {
+        if (typeof value_next_cursor_32 !== 'string') {
+          if (value_next_cursor_32 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_31 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_31.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_31 instanceof RegExp) {
-            json += asString(value_next_cursor_31.source)
+          } else if (value_next_cursor_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_32 instanceof RegExp) {
+            json += asString(value_next_cursor_32.source)
           } else {
-            json += asString(value_next_cursor_31.toString())
+            json += asString(value_next_cursor_32.toString())
           }
         } else {
-          json += asString(value_next_cursor_31)
+          json += asString(value_next_cursor_32)
         }
         
           }
@@ -18278,10 +18300,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_25 = obj["pagination"]
-      if (value_pagination_25 !== undefined) {
+      const value_pagination_26 = obj["pagination"]
+      if (value_pagination_26 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous6(value_pagination_25)
+        json += anonymous6(value_pagination_26)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -18302,7 +18324,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Order":{"type":"object","additionalProperties":false,"required":["id","number","project_id","user_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/OrderId"},"number":{"type":["string","object"],"fjs_type":"string"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"status":{"$ref":"spec#/$defs/OrderStatus"},"items":{"type":"array","items":{"$ref":"spec#/$defs/OrderItem"}},"subtotal_amount":{"$ref":"spec#/$defs/Amount"},"total_amount":{"$ref":"spec#/$defs/Amount"},"refunded_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"checkout_id":{"anyOf":[{"$ref":"spec#/$defs/CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"paid_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderStatus":{"type":["string","object"],"enum":["pending","paid","partially_refunded","refunded","canceled"],"fjs_type":"string"},"OrderItem":{"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec#/$defs/PriceId"},"description":{"type":["string","object"],"fjs_type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec#/$defs/Amount"},"amount":{"$ref":"spec#/$defs/Amount"}}},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -18355,70 +18377,70 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_price_id_7 = obj["price_id"]
-      if (value_price_id_7 !== undefined) {
+      const value_price_id_8 = obj["price_id"]
+      if (value_price_id_8 !== undefined) {
         json += "{\"price_id\":"
         
-        if (typeof value_price_id_7 !== 'string') {
-          if (value_price_id_7 === null) {
+        if (typeof value_price_id_8 !== 'string') {
+          if (value_price_id_8 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_price_id_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_price_id_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_price_id_7 instanceof RegExp) {
-            json += asString(value_price_id_7.source)
+          } else if (value_price_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_8 instanceof RegExp) {
+            json += asString(value_price_id_8.source)
           } else {
-            json += asString(value_price_id_7.toString())
+            json += asString(value_price_id_8.toString())
           }
         } else {
-          json += asString(value_price_id_7)
+          json += asString(value_price_id_8)
         }
         
       } else {
         throw new Error('"price_id" is required!')
       }
       
-      const value_description_8 = obj["description"]
-      if (value_description_8 !== undefined) {
+      const value_description_9 = obj["description"]
+      if (value_description_9 !== undefined) {
         json += ",\"description\":"
         
-        if (typeof value_description_8 !== 'string') {
-          if (value_description_8 === null) {
+        if (typeof value_description_9 !== 'string') {
+          if (value_description_9 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_description_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_description_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_description_8 instanceof RegExp) {
-            json += asString(value_description_8.source)
+          } else if (value_description_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_9 instanceof RegExp) {
+            json += asString(value_description_9.source)
           } else {
-            json += asString(value_description_8.toString())
+            json += asString(value_description_9.toString())
           }
         } else {
-          json += asString(value_description_8)
+          json += asString(value_description_9)
         }
         
       } else {
         throw new Error('"description" is required!')
       }
       
-      const value_quantity_9 = obj["quantity"]
-      if (value_quantity_9 !== undefined) {
+      const value_quantity_10 = obj["quantity"]
+      if (value_quantity_10 !== undefined) {
         json += ",\"quantity\":"
-        json += asInteger(value_quantity_9)
+        json += asInteger(value_quantity_10)
       } else {
         throw new Error('"quantity" is required!')
       }
       
-      const value_unit_amount_10 = obj["unit_amount"]
-      if (value_unit_amount_10 !== undefined) {
+      const value_unit_amount_11 = obj["unit_amount"]
+      if (value_unit_amount_11 !== undefined) {
         json += ",\"unit_amount\":"
-        json += asInteger(value_unit_amount_10)
+        json += asInteger(value_unit_amount_11)
       } else {
         throw new Error('"unit_amount" is required!')
       }
       
-      const value_amount_11 = obj["amount"]
-      if (value_amount_11 !== undefined) {
+      const value_amount_12 = obj["amount"]
+      if (value_amount_12 !== undefined) {
         json += ",\"amount\":"
-        json += asInteger(value_amount_11)
+        json += asInteger(value_amount_12)
       } else {
         throw new Error('"amount" is required!')
       }
@@ -18461,7 +18483,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_19 = false
+        let addComma_20 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -18472,7 +18494,7 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_20 ? JSON_STR_COMMA : ((addComma_20 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -18491,7 +18513,7 @@ return json + JSON_STR_END_OBJECT
         
       
     }
-  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_20) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -18584,105 +18606,127 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_status_4 = obj["status"]
-      if (value_status_4 !== undefined) {
-        json += ",\"status\":"
+      const value_user_id_4 = obj["user_id"]
+      if (value_user_id_4 !== undefined) {
+        json += ",\"user_id\":"
         
-        if (typeof value_status_4 !== 'string') {
-          if (value_status_4 === null) {
+        if (typeof value_user_id_4 !== 'string') {
+          if (value_user_id_4 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_4 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_4.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_4 instanceof RegExp) {
-            json += asString(value_status_4.source)
+          } else if (value_user_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_4 instanceof RegExp) {
+            json += asString(value_user_id_4.source)
           } else {
-            json += asString(value_status_4.toString())
+            json += asString(value_user_id_4.toString())
           }
         } else {
-          json += asString(value_status_4)
+          json += asString(value_user_id_4)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_status_5 = obj["status"]
+      if (value_status_5 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_5 !== 'string') {
+          if (value_status_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_5 instanceof RegExp) {
+            json += asString(value_status_5.source)
+          } else {
+            json += asString(value_status_5.toString())
+          }
+        } else {
+          json += asString(value_status_5)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_items_5 = obj["items"]
-      if (value_items_5 !== undefined) {
+      const value_items_6 = obj["items"]
+      if (value_items_6 !== undefined) {
         json += ",\"items\":"
-        json += anonymous1(value_items_5)
+        json += anonymous1(value_items_6)
       } else {
         throw new Error('"items" is required!')
       }
       
-      const value_subtotal_amount_12 = obj["subtotal_amount"]
-      if (value_subtotal_amount_12 !== undefined) {
+      const value_subtotal_amount_13 = obj["subtotal_amount"]
+      if (value_subtotal_amount_13 !== undefined) {
         json += ",\"subtotal_amount\":"
-        json += asInteger(value_subtotal_amount_12)
+        json += asInteger(value_subtotal_amount_13)
       } else {
         throw new Error('"subtotal_amount" is required!')
       }
       
-      const value_total_amount_13 = obj["total_amount"]
-      if (value_total_amount_13 !== undefined) {
+      const value_total_amount_14 = obj["total_amount"]
+      if (value_total_amount_14 !== undefined) {
         json += ",\"total_amount\":"
-        json += asInteger(value_total_amount_13)
+        json += asInteger(value_total_amount_14)
       } else {
         throw new Error('"total_amount" is required!')
       }
       
-      const value_refunded_amount_14 = obj["refunded_amount"]
-      if (value_refunded_amount_14 !== undefined) {
+      const value_refunded_amount_15 = obj["refunded_amount"]
+      if (value_refunded_amount_15 !== undefined) {
         json += ",\"refunded_amount\":"
-        json += asInteger(value_refunded_amount_14)
+        json += asInteger(value_refunded_amount_15)
       } else {
         throw new Error('"refunded_amount" is required!')
       }
       
-      const value_currency_15 = obj["currency"]
-      if (value_currency_15 !== undefined) {
+      const value_currency_16 = obj["currency"]
+      if (value_currency_16 !== undefined) {
         json += ",\"currency\":"
         
-        if (typeof value_currency_15 !== 'string') {
-          if (value_currency_15 === null) {
+        if (typeof value_currency_16 !== 'string') {
+          if (value_currency_16 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_currency_15 instanceof Date) {
-            json += JSON_STR_QUOTE + value_currency_15.toISOString() + JSON_STR_QUOTE
-          } else if (value_currency_15 instanceof RegExp) {
-            json += asString(value_currency_15.source)
+          } else if (value_currency_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_16 instanceof RegExp) {
+            json += asString(value_currency_16.source)
           } else {
-            json += asString(value_currency_15.toString())
+            json += asString(value_currency_16.toString())
           }
         } else {
-          json += asString(value_currency_15)
+          json += asString(value_currency_16)
         }
         
       } else {
         throw new Error('"currency" is required!')
       }
       
-      const value_checkout_id_16 = obj["checkout_id"]
-      if (value_checkout_id_16 !== undefined) {
+      const value_checkout_id_17 = obj["checkout_id"]
+      if (value_checkout_id_17 !== undefined) {
         json += ",\"checkout_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/CheckoutId")))(value_checkout_id_16)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/CheckoutId")))(value_checkout_id_17)) {
         
-        if (typeof value_checkout_id_16 !== 'string') {
-          if (value_checkout_id_16 === null) {
+        if (typeof value_checkout_id_17 !== 'string') {
+          if (value_checkout_id_17 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_checkout_id_16 instanceof Date) {
-            json += JSON_STR_QUOTE + value_checkout_id_16.toISOString() + JSON_STR_QUOTE
-          } else if (value_checkout_id_16 instanceof RegExp) {
-            json += asString(value_checkout_id_16.source)
+          } else if (value_checkout_id_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_checkout_id_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_checkout_id_17 instanceof RegExp) {
+            json += asString(value_checkout_id_17.source)
           } else {
-            json += asString(value_checkout_id_16.toString())
+            json += asString(value_checkout_id_17.toString())
           }
         } else {
-          json += asString(value_checkout_id_16)
+          json += asString(value_checkout_id_17)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Order/properties/checkout_id/anyOf/1")))(value_checkout_id_16)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Order/properties/checkout_id/anyOf/1")))(value_checkout_id_17)) {
         json += JSON_STR_NULL
       }
     
@@ -18692,29 +18736,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"checkout_id" is required!')
       }
       
-      const value_subscription_id_17 = obj["subscription_id"]
-      if (value_subscription_id_17 !== undefined) {
+      const value_subscription_id_18 = obj["subscription_id"]
+      if (value_subscription_id_18 !== undefined) {
         json += ",\"subscription_id\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_17)) {
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_18)) {
         
-        if (typeof value_subscription_id_17 !== 'string') {
-          if (value_subscription_id_17 === null) {
+        if (typeof value_subscription_id_18 !== 'string') {
+          if (value_subscription_id_18 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_subscription_id_17 instanceof Date) {
-            json += JSON_STR_QUOTE + value_subscription_id_17.toISOString() + JSON_STR_QUOTE
-          } else if (value_subscription_id_17 instanceof RegExp) {
-            json += asString(value_subscription_id_17.source)
+          } else if (value_subscription_id_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_subscription_id_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_subscription_id_18 instanceof RegExp) {
+            json += asString(value_subscription_id_18.source)
           } else {
-            json += asString(value_subscription_id_17.toString())
+            json += asString(value_subscription_id_18.toString())
           }
         } else {
-          json += asString(value_subscription_id_17)
+          json += asString(value_subscription_id_18)
         }
         
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Order/properties/subscription_id/anyOf/1")))(value_subscription_id_17)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Order/properties/subscription_id/anyOf/1")))(value_subscription_id_18)) {
         json += JSON_STR_NULL
       }
     
@@ -18724,23 +18768,23 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"subscription_id" is required!')
       }
       
-      const value_metadata_18 = obj["metadata"]
-      if (value_metadata_18 !== undefined) {
+      const value_metadata_19 = obj["metadata"]
+      if (value_metadata_19 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous3(value_metadata_18)
+        json += anonymous3(value_metadata_19)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_paid_at_20 = obj["paid_at"]
-      if (value_paid_at_20 !== undefined) {
+      const value_paid_at_21 = obj["paid_at"]
+      if (value_paid_at_21 !== undefined) {
         json += ",\"paid_at\":"
         
-      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_paid_at_20)) {
-        json += asDateTime(value_paid_at_20)
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_paid_at_21)) {
+        json += asDateTime(value_paid_at_21)
       }
     
-      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/Order/properties/paid_at/anyOf/1")))(value_paid_at_20)) {
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/Order/properties/paid_at/anyOf/1")))(value_paid_at_21)) {
         json += JSON_STR_NULL
       }
     
@@ -18750,18 +18794,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"paid_at" is required!')
       }
       
-      const value_created_at_21 = obj["created_at"]
-      if (value_created_at_21 !== undefined) {
+      const value_created_at_22 = obj["created_at"]
+      if (value_created_at_22 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_21)
+        json += asDateTime(value_created_at_22)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_22 = obj["updated_at"]
-      if (value_updated_at_22 !== undefined) {
+      const value_updated_at_23 = obj["updated_at"]
+      if (value_updated_at_23 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_22)
+        json += asDateTime(value_updated_at_23)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -18782,7 +18826,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"RefundList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Refund"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"RefundList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Refund"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","user_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"$ref":"spec#/$defs/RefundStatus"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"RefundStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -18828,7 +18872,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_11 = false
+        let addComma_12 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -18839,7 +18883,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -18858,7 +18902,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -18951,90 +18995,112 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_amount_6 = obj["amount"]
-      if (value_amount_6 !== undefined) {
+      const value_user_id_6 = obj["user_id"]
+      if (value_user_id_6 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_6 !== 'string') {
+          if (value_user_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_6 instanceof RegExp) {
+            json += asString(value_user_id_6.source)
+          } else {
+            json += asString(value_user_id_6.toString())
+          }
+        } else {
+          json += asString(value_user_id_6)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_amount_7 = obj["amount"]
+      if (value_amount_7 !== undefined) {
         json += ",\"amount\":"
-        json += asInteger(value_amount_6)
+        json += asInteger(value_amount_7)
       } else {
         throw new Error('"amount" is required!')
       }
       
-      const value_currency_7 = obj["currency"]
-      if (value_currency_7 !== undefined) {
+      const value_currency_8 = obj["currency"]
+      if (value_currency_8 !== undefined) {
         json += ",\"currency\":"
         
-        if (typeof value_currency_7 !== 'string') {
-          if (value_currency_7 === null) {
+        if (typeof value_currency_8 !== 'string') {
+          if (value_currency_8 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_currency_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_currency_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_currency_7 instanceof RegExp) {
-            json += asString(value_currency_7.source)
+          } else if (value_currency_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_8 instanceof RegExp) {
+            json += asString(value_currency_8.source)
           } else {
-            json += asString(value_currency_7.toString())
+            json += asString(value_currency_8.toString())
           }
         } else {
-          json += asString(value_currency_7)
+          json += asString(value_currency_8)
         }
         
       } else {
         throw new Error('"currency" is required!')
       }
       
-      const value_status_8 = obj["status"]
-      if (value_status_8 !== undefined) {
+      const value_status_9 = obj["status"]
+      if (value_status_9 !== undefined) {
         json += ",\"status\":"
         
-        if (typeof value_status_8 !== 'string') {
-          if (value_status_8 === null) {
+        if (typeof value_status_9 !== 'string') {
+          if (value_status_9 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_8 instanceof RegExp) {
-            json += asString(value_status_8.source)
+          } else if (value_status_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_9 instanceof RegExp) {
+            json += asString(value_status_9.source)
           } else {
-            json += asString(value_status_8.toString())
+            json += asString(value_status_9.toString())
           }
         } else {
-          json += asString(value_status_8)
+          json += asString(value_status_9)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_reason_9 = obj["reason"]
-      if (value_reason_9 !== undefined) {
+      const value_reason_10 = obj["reason"]
+      if (value_reason_10 !== undefined) {
         json += ",\"reason\":"
         
-          if (value_reason_9 === null) {
+          if (value_reason_10 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_reason_9 === "string" ||
-            value_reason_9 === null ||
-            value_reason_9 instanceof Date ||
-            value_reason_9 instanceof RegExp ||
+            typeof value_reason_10 === "string" ||
+            value_reason_10 === null ||
+            value_reason_10 instanceof Date ||
+            value_reason_10 instanceof RegExp ||
             (
-              typeof value_reason_9 === "object" &&
-              typeof value_reason_9.toString === "function" &&
-              value_reason_9.toString !== Object.prototype.toString
+              typeof value_reason_10 === "object" &&
+              typeof value_reason_10.toString === "function" &&
+              value_reason_10.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_reason_9 !== 'string') {
-          if (value_reason_9 === null) {
+        if (typeof value_reason_10 !== 'string') {
+          if (value_reason_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_reason_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_reason_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_reason_9 instanceof RegExp) {
-            json += asString(value_reason_9.source)
+          } else if (value_reason_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_reason_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_reason_10 instanceof RegExp) {
+            json += asString(value_reason_10.source)
           } else {
-            json += asString(value_reason_9.toString())
+            json += asString(value_reason_10.toString())
           }
         } else {
-          json += asString(value_reason_9)
+          json += asString(value_reason_10)
         }
         
           }
@@ -19045,26 +19111,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"reason" is required!')
       }
       
-      const value_metadata_10 = obj["metadata"]
-      if (value_metadata_10 !== undefined) {
+      const value_metadata_11 = obj["metadata"]
+      if (value_metadata_11 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous3(value_metadata_10)
+        json += anonymous3(value_metadata_11)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_12 = obj["created_at"]
-      if (value_created_at_12 !== undefined) {
+      const value_created_at_13 = obj["created_at"]
+      if (value_created_at_13 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_12)
+        json += asDateTime(value_created_at_13)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_13 = obj["updated_at"]
-      if (value_updated_at_13 !== undefined) {
+      const value_updated_at_14 = obj["updated_at"]
+      if (value_updated_at_14 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_13)
+        json += asDateTime(value_updated_at_14)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -19108,70 +19174,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_16 = obj["page"]
-      if (value_page_16 !== undefined) {
+      const value_page_17 = obj["page"]
+      if (value_page_17 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_16)
+        json += asInteger(value_page_17)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_17 = obj["limit"]
-      if (value_limit_17 !== undefined) {
+      const value_limit_18 = obj["limit"]
+      if (value_limit_18 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_17)
+        json += asInteger(value_limit_18)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_18 = obj["total"]
-      if (value_total_18 !== undefined) {
+      const value_total_19 = obj["total"]
+      if (value_total_19 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_18)
+        json += asInteger(value_total_19)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_19 = obj["total_pages"]
-      if (value_total_pages_19 !== undefined) {
+      const value_total_pages_20 = obj["total_pages"]
+      if (value_total_pages_20 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_19)
+        json += asInteger(value_total_pages_20)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_20 = obj["next_cursor"]
-      if (value_next_cursor_20 !== undefined) {
+      const value_next_cursor_21 = obj["next_cursor"]
+      if (value_next_cursor_21 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_20 === null) {
+          if (value_next_cursor_21 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_20 === "string" ||
-            value_next_cursor_20 === null ||
-            value_next_cursor_20 instanceof Date ||
-            value_next_cursor_20 instanceof RegExp ||
+            typeof value_next_cursor_21 === "string" ||
+            value_next_cursor_21 === null ||
+            value_next_cursor_21 instanceof Date ||
+            value_next_cursor_21 instanceof RegExp ||
             (
-              typeof value_next_cursor_20 === "object" &&
-              typeof value_next_cursor_20.toString === "function" &&
-              value_next_cursor_20.toString !== Object.prototype.toString
+              typeof value_next_cursor_21 === "object" &&
+              typeof value_next_cursor_21.toString === "function" &&
+              value_next_cursor_21.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_20 !== 'string') {
-          if (value_next_cursor_20 === null) {
+        if (typeof value_next_cursor_21 !== 'string') {
+          if (value_next_cursor_21 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_20 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_20 instanceof RegExp) {
-            json += asString(value_next_cursor_20.source)
+          } else if (value_next_cursor_21 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_21.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_21 instanceof RegExp) {
+            json += asString(value_next_cursor_21.source)
           } else {
-            json += asString(value_next_cursor_20.toString())
+            json += asString(value_next_cursor_21.toString())
           }
         } else {
-          json += asString(value_next_cursor_20)
+          json += asString(value_next_cursor_21)
         }
         
           }
@@ -19205,10 +19271,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_14 = obj["pagination"]
-      if (value_pagination_14 !== undefined) {
+      const value_pagination_15 = obj["pagination"]
+      if (value_pagination_15 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous4(value_pagination_14)
+        json += anonymous4(value_pagination_15)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -19229,7 +19295,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Refund":{"type":"object","additionalProperties":false,"required":["id","order_id","project_id","user_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/RefundId"},"order_id":{"$ref":"spec#/$defs/OrderId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"status":{"$ref":"spec#/$defs/RefundStatus"},"reason":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"RefundId":{"type":["string","object"],"pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"RefundStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -19275,7 +19341,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_9 = false
+        let addComma_10 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -19286,7 +19352,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -19305,7 +19371,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -19398,34 +19464,323 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_amount_4 = obj["amount"]
-      if (value_amount_4 !== undefined) {
+      const value_user_id_4 = obj["user_id"]
+      if (value_user_id_4 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_4 !== 'string') {
+          if (value_user_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_4 instanceof RegExp) {
+            json += asString(value_user_id_4.source)
+          } else {
+            json += asString(value_user_id_4.toString())
+          }
+        } else {
+          json += asString(value_user_id_4)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_amount_5 = obj["amount"]
+      if (value_amount_5 !== undefined) {
         json += ",\"amount\":"
-        json += asInteger(value_amount_4)
+        json += asInteger(value_amount_5)
       } else {
         throw new Error('"amount" is required!')
       }
       
-      const value_currency_5 = obj["currency"]
-      if (value_currency_5 !== undefined) {
+      const value_currency_6 = obj["currency"]
+      if (value_currency_6 !== undefined) {
         json += ",\"currency\":"
         
-        if (typeof value_currency_5 !== 'string') {
-          if (value_currency_5 === null) {
+        if (typeof value_currency_6 !== 'string') {
+          if (value_currency_6 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_currency_5 instanceof Date) {
-            json += JSON_STR_QUOTE + value_currency_5.toISOString() + JSON_STR_QUOTE
-          } else if (value_currency_5 instanceof RegExp) {
-            json += asString(value_currency_5.source)
+          } else if (value_currency_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_6 instanceof RegExp) {
+            json += asString(value_currency_6.source)
           } else {
-            json += asString(value_currency_5.toString())
+            json += asString(value_currency_6.toString())
           }
         } else {
-          json += asString(value_currency_5)
+          json += asString(value_currency_6)
         }
         
       } else {
         throw new Error('"currency" is required!')
+      }
+      
+      const value_status_7 = obj["status"]
+      if (value_status_7 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_7 !== 'string') {
+          if (value_status_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_7 instanceof RegExp) {
+            json += asString(value_status_7.source)
+          } else {
+            json += asString(value_status_7.toString())
+          }
+        } else {
+          json += asString(value_status_7)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_reason_8 = obj["reason"]
+      if (value_reason_8 !== undefined) {
+        json += ",\"reason\":"
+        
+          if (value_reason_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_reason_8 === "string" ||
+            value_reason_8 === null ||
+            value_reason_8 instanceof Date ||
+            value_reason_8 instanceof RegExp ||
+            (
+              typeof value_reason_8 === "object" &&
+              typeof value_reason_8.toString === "function" &&
+              value_reason_8.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_reason_8 !== 'string') {
+          if (value_reason_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_reason_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_reason_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_reason_8 instanceof RegExp) {
+            json += asString(value_reason_8.source)
+          } else {
+            json += asString(value_reason_8.toString())
+          }
+        } else {
+          json += asString(value_reason_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Refund/properties/reason' does not match schema definition.")
+  
+      } else {
+        throw new Error('"reason" is required!')
+      }
+      
+      const value_metadata_9 = obj["metadata"]
+      if (value_metadata_9 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_9)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_11 = obj["created_at"]
+      if (value_created_at_11 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_11)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_12 = obj["updated_at"]
+      if (value_updated_at_12 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_12)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyCheckoutList () { return define(this, 'replyCheckoutList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"CheckoutList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Checkout"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","user_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"$ref":"spec#/$defs/CheckoutStatus"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"total_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"CheckoutStatus":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_18 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Checkout"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_url_4 = obj["url"]
+      if (value_url_4 !== undefined) {
+        json += ",\"url\":"
+        
+        if (typeof value_url_4 !== 'string') {
+          if (value_url_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_url_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_url_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_url_4 instanceof RegExp) {
+            json += asString(value_url_4.source)
+          } else {
+            json += asString(value_url_4.toString())
+          }
+        } else {
+          json += asString(value_url_4)
+        }
+        
+      } else {
+        throw new Error('"url" is required!')
+      }
+      
+      const value_mode_5 = obj["mode"]
+      if (value_mode_5 !== undefined) {
+        json += ",\"mode\":"
+        
+        if (typeof value_mode_5 !== 'string') {
+          if (value_mode_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_mode_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_mode_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_mode_5 instanceof RegExp) {
+            json += asString(value_mode_5.source)
+          } else {
+            json += asString(value_mode_5.toString())
+          }
+        } else {
+          json += asString(value_mode_5)
+        }
+        
+      } else {
+        throw new Error('"mode" is required!')
       }
       
       const value_status_6 = obj["status"]
@@ -19450,70 +19805,394 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"status" is required!')
       }
       
-      const value_reason_7 = obj["reason"]
-      if (value_reason_7 !== undefined) {
-        json += ",\"reason\":"
+      const value_payment_status_7 = obj["payment_status"]
+      if (value_payment_status_7 !== undefined) {
+        json += ",\"payment_status\":"
         
-          if (value_reason_7 === null) {
-            json += JSON_STR_NULL
-          }
-          
-          else if(
-            typeof value_reason_7 === "string" ||
-            value_reason_7 === null ||
-            value_reason_7 instanceof Date ||
-            value_reason_7 instanceof RegExp ||
-            (
-              typeof value_reason_7 === "object" &&
-              typeof value_reason_7.toString === "function" &&
-              value_reason_7.toString !== Object.prototype.toString
-            )
-          ) {
-            
-        if (typeof value_reason_7 !== 'string') {
-          if (value_reason_7 === null) {
+        if (typeof value_payment_status_7 !== 'string') {
+          if (value_payment_status_7 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_reason_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_reason_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_reason_7 instanceof RegExp) {
-            json += asString(value_reason_7.source)
+          } else if (value_payment_status_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_payment_status_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_payment_status_7 instanceof RegExp) {
+            json += asString(value_payment_status_7.source)
           } else {
-            json += asString(value_reason_7.toString())
+            json += asString(value_payment_status_7.toString())
           }
         } else {
-          json += asString(value_reason_7)
+          json += asString(value_payment_status_7)
         }
         
-          }
-        
-    else throw new TypeError("The value of 'spec#/$defs/Refund/properties/reason' does not match schema definition.")
-  
       } else {
-        throw new Error('"reason" is required!')
+        throw new Error('"payment_status" is required!')
       }
       
-      const value_metadata_8 = obj["metadata"]
-      if (value_metadata_8 !== undefined) {
+      const value_order_id_8 = obj["order_id"]
+      if (value_order_id_8 !== undefined) {
+        json += ",\"order_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/OrderId")))(value_order_id_8)) {
+        
+        if (typeof value_order_id_8 !== 'string') {
+          if (value_order_id_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_order_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_order_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_order_id_8 instanceof RegExp) {
+            json += asString(value_order_id_8.source)
+          } else {
+            json += asString(value_order_id_8.toString())
+          }
+        } else {
+          json += asString(value_order_id_8)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Checkout/properties/order_id/anyOf/1")))(value_order_id_8)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Checkout/properties/order_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"order_id" is required!')
+      }
+      
+      const value_subscription_id_9 = obj["subscription_id"]
+      if (value_subscription_id_9 !== undefined) {
+        json += ",\"subscription_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/SubscriptionId")))(value_subscription_id_9)) {
+        
+        if (typeof value_subscription_id_9 !== 'string') {
+          if (value_subscription_id_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_subscription_id_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_subscription_id_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_subscription_id_9 instanceof RegExp) {
+            json += asString(value_subscription_id_9.source)
+          } else {
+            json += asString(value_subscription_id_9.toString())
+          }
+        } else {
+          json += asString(value_subscription_id_9)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Checkout/properties/subscription_id/anyOf/1")))(value_subscription_id_9)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Checkout/properties/subscription_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"subscription_id" is required!')
+      }
+      
+      const value_project_id_10 = obj["project_id"]
+      if (value_project_id_10 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_10)) {
+        
+        if (typeof value_project_id_10 !== 'string') {
+          if (value_project_id_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_10 instanceof RegExp) {
+            json += asString(value_project_id_10.source)
+          } else {
+            json += asString(value_project_id_10.toString())
+          }
+        } else {
+          json += asString(value_project_id_10)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Checkout/properties/project_id/anyOf/1")))(value_project_id_10)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Checkout/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_user_id_11 = obj["user_id"]
+      if (value_user_id_11 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_11 !== 'string') {
+          if (value_user_id_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_11 instanceof RegExp) {
+            json += asString(value_user_id_11.source)
+          } else {
+            json += asString(value_user_id_11.toString())
+          }
+        } else {
+          json += asString(value_user_id_11)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_total_amount_12 = obj["total_amount"]
+      if (value_total_amount_12 !== undefined) {
+        json += ",\"total_amount\":"
+        json += asInteger(value_total_amount_12)
+      } else {
+        throw new Error('"total_amount" is required!')
+      }
+      
+      const value_currency_13 = obj["currency"]
+      if (value_currency_13 !== undefined) {
+        json += ",\"currency\":"
+        
+        if (typeof value_currency_13 !== 'string') {
+          if (value_currency_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_currency_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_13 instanceof RegExp) {
+            json += asString(value_currency_13.source)
+          } else {
+            json += asString(value_currency_13.toString())
+          }
+        } else {
+          json += asString(value_currency_13)
+        }
+        
+      } else {
+        throw new Error('"currency" is required!')
+      }
+      
+      const value_success_url_14 = obj["success_url"]
+      if (value_success_url_14 !== undefined) {
+        json += ",\"success_url\":"
+        
+        if (typeof value_success_url_14 !== 'string') {
+          if (value_success_url_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_success_url_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_success_url_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_success_url_14 instanceof RegExp) {
+            json += asString(value_success_url_14.source)
+          } else {
+            json += asString(value_success_url_14.toString())
+          }
+        } else {
+          json += asString(value_success_url_14)
+        }
+        
+      } else {
+        throw new Error('"success_url" is required!')
+      }
+      
+      const value_cancel_url_15 = obj["cancel_url"]
+      if (value_cancel_url_15 !== undefined) {
+        json += ",\"cancel_url\":"
+        
+        if (typeof value_cancel_url_15 !== 'string') {
+          if (value_cancel_url_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_cancel_url_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_cancel_url_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_cancel_url_15 instanceof RegExp) {
+            json += asString(value_cancel_url_15.source)
+          } else {
+            json += asString(value_cancel_url_15.toString())
+          }
+        } else {
+          json += asString(value_cancel_url_15)
+        }
+        
+      } else {
+        throw new Error('"cancel_url" is required!')
+      }
+      
+      const value_expires_at_16 = obj["expires_at"]
+      if (value_expires_at_16 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_16)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_metadata_17 = obj["metadata"]
+      if (value_metadata_17 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous1(value_metadata_8)
+        json += anonymous3(value_metadata_17)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_10 = obj["created_at"]
-      if (value_created_at_10 !== undefined) {
+      const value_created_at_19 = obj["created_at"]
+      if (value_created_at_19 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_10)
+        json += asDateTime(value_created_at_19)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_11 = obj["updated_at"]
-      if (value_updated_at_11 !== undefined) {
+      const value_updated_at_20 = obj["updated_at"]
+      if (value_updated_at_20 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_11)
+        json += asDateTime(value_updated_at_20)
       } else {
         throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/CheckoutList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/CheckoutList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_23 = obj["page"]
+      if (value_page_23 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_23)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_24 = obj["limit"]
+      if (value_limit_24 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_24)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_25 = obj["total"]
+      if (value_total_25 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_25)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_26 = obj["total_pages"]
+      if (value_total_pages_26 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_26)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_27 = obj["next_cursor"]
+      if (value_next_cursor_27 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_27 === "string" ||
+            value_next_cursor_27 === null ||
+            value_next_cursor_27 instanceof Date ||
+            value_next_cursor_27 instanceof RegExp ||
+            (
+              typeof value_next_cursor_27 === "object" &&
+              typeof value_next_cursor_27.toString === "function" &&
+              value_next_cursor_27.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_27 !== 'string') {
+          if (value_next_cursor_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_27 instanceof RegExp) {
+            json += asString(value_next_cursor_27.source)
+          } else {
+            json += asString(value_next_cursor_27.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_27)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/CheckoutList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_21 = obj["pagination"]
+      if (value_pagination_21 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_21)
+      } else {
+        throw new Error('"pagination" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -19532,7 +20211,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"total_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Checkout":{"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","user_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/CheckoutId"},"url":{"type":["string","object"],"fjs_type":"string"},"mode":{"$ref":"spec#/$defs/CheckoutMode"},"status":{"$ref":"spec#/$defs/CheckoutStatus"},"payment_status":{"type":["string","object"],"enum":["unpaid","paid"],"fjs_type":"string"},"order_id":{"anyOf":[{"$ref":"spec#/$defs/OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec#/$defs/SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"total_amount":{"$ref":"spec#/$defs/Amount"},"currency":{"$ref":"spec#/$defs/Currency"},"success_url":{"type":["string","object"],"fjs_type":"string"},"cancel_url":{"type":["string","object"],"fjs_type":"string"},"expires_at":{"$ref":"spec#/$defs/Timestamp"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"CheckoutId":{"type":["string","object"],"pattern":"^chk_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"CheckoutMode":{"type":["string","object"],"enum":["payment","subscription"],"fjs_type":"string"},"CheckoutStatus":{"type":["string","object"],"enum":["open","complete","expired"],"fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Amount":{"type":"integer","minimum":0,"maximum":999999999999},"Currency":{"type":["string","object"],"enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -19582,7 +20261,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_15 = false
+        let addComma_16 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -19593,7 +20272,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_15 ? JSON_STR_COMMA : ((addComma_15 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_16 ? JSON_STR_COMMA : ((addComma_16 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -19612,7 +20291,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_15) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_16) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -19835,108 +20514,130 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_total_amount_9 = obj["total_amount"]
-      if (value_total_amount_9 !== undefined) {
+      const value_user_id_9 = obj["user_id"]
+      if (value_user_id_9 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_9 !== 'string') {
+          if (value_user_id_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_9 instanceof RegExp) {
+            json += asString(value_user_id_9.source)
+          } else {
+            json += asString(value_user_id_9.toString())
+          }
+        } else {
+          json += asString(value_user_id_9)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_total_amount_10 = obj["total_amount"]
+      if (value_total_amount_10 !== undefined) {
         json += ",\"total_amount\":"
-        json += asInteger(value_total_amount_9)
+        json += asInteger(value_total_amount_10)
       } else {
         throw new Error('"total_amount" is required!')
       }
       
-      const value_currency_10 = obj["currency"]
-      if (value_currency_10 !== undefined) {
+      const value_currency_11 = obj["currency"]
+      if (value_currency_11 !== undefined) {
         json += ",\"currency\":"
         
-        if (typeof value_currency_10 !== 'string') {
-          if (value_currency_10 === null) {
+        if (typeof value_currency_11 !== 'string') {
+          if (value_currency_11 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_currency_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_currency_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_currency_10 instanceof RegExp) {
-            json += asString(value_currency_10.source)
+          } else if (value_currency_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_currency_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_currency_11 instanceof RegExp) {
+            json += asString(value_currency_11.source)
           } else {
-            json += asString(value_currency_10.toString())
+            json += asString(value_currency_11.toString())
           }
         } else {
-          json += asString(value_currency_10)
+          json += asString(value_currency_11)
         }
         
       } else {
         throw new Error('"currency" is required!')
       }
       
-      const value_success_url_11 = obj["success_url"]
-      if (value_success_url_11 !== undefined) {
+      const value_success_url_12 = obj["success_url"]
+      if (value_success_url_12 !== undefined) {
         json += ",\"success_url\":"
         
-        if (typeof value_success_url_11 !== 'string') {
-          if (value_success_url_11 === null) {
+        if (typeof value_success_url_12 !== 'string') {
+          if (value_success_url_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_success_url_11 instanceof Date) {
-            json += JSON_STR_QUOTE + value_success_url_11.toISOString() + JSON_STR_QUOTE
-          } else if (value_success_url_11 instanceof RegExp) {
-            json += asString(value_success_url_11.source)
+          } else if (value_success_url_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_success_url_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_success_url_12 instanceof RegExp) {
+            json += asString(value_success_url_12.source)
           } else {
-            json += asString(value_success_url_11.toString())
+            json += asString(value_success_url_12.toString())
           }
         } else {
-          json += asString(value_success_url_11)
+          json += asString(value_success_url_12)
         }
         
       } else {
         throw new Error('"success_url" is required!')
       }
       
-      const value_cancel_url_12 = obj["cancel_url"]
-      if (value_cancel_url_12 !== undefined) {
+      const value_cancel_url_13 = obj["cancel_url"]
+      if (value_cancel_url_13 !== undefined) {
         json += ",\"cancel_url\":"
         
-        if (typeof value_cancel_url_12 !== 'string') {
-          if (value_cancel_url_12 === null) {
+        if (typeof value_cancel_url_13 !== 'string') {
+          if (value_cancel_url_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_cancel_url_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_cancel_url_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_cancel_url_12 instanceof RegExp) {
-            json += asString(value_cancel_url_12.source)
+          } else if (value_cancel_url_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_cancel_url_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_cancel_url_13 instanceof RegExp) {
+            json += asString(value_cancel_url_13.source)
           } else {
-            json += asString(value_cancel_url_12.toString())
+            json += asString(value_cancel_url_13.toString())
           }
         } else {
-          json += asString(value_cancel_url_12)
+          json += asString(value_cancel_url_13)
         }
         
       } else {
         throw new Error('"cancel_url" is required!')
       }
       
-      const value_expires_at_13 = obj["expires_at"]
-      if (value_expires_at_13 !== undefined) {
+      const value_expires_at_14 = obj["expires_at"]
+      if (value_expires_at_14 !== undefined) {
         json += ",\"expires_at\":"
-        json += asDateTime(value_expires_at_13)
+        json += asDateTime(value_expires_at_14)
       } else {
         throw new Error('"expires_at" is required!')
       }
       
-      const value_metadata_14 = obj["metadata"]
-      if (value_metadata_14 !== undefined) {
+      const value_metadata_15 = obj["metadata"]
+      if (value_metadata_15 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous1(value_metadata_14)
+        json += anonymous1(value_metadata_15)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_16 = obj["created_at"]
-      if (value_created_at_16 !== undefined) {
+      const value_created_at_17 = obj["created_at"]
+      if (value_created_at_17 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_16)
+        json += asDateTime(value_created_at_17)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_17 = obj["updated_at"]
-      if (value_updated_at_17 !== undefined) {
+      const value_updated_at_18 = obj["updated_at"]
+      if (value_updated_at_18 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_17)
+        json += asDateTime(value_updated_at_18)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -19957,7 +20658,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"SubscriptionList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Subscription"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"SubscriptionList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Subscription"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","user_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -20008,7 +20709,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_15 = false
+        let addComma_16 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -20019,7 +20720,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_15 ? JSON_STR_COMMA : ((addComma_15 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_16 ? JSON_STR_COMMA : ((addComma_16 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -20038,7 +20739,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_15) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_16) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -20109,67 +20810,89 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_status_5 = obj["status"]
-      if (value_status_5 !== undefined) {
-        json += ",\"status\":"
+      const value_user_id_5 = obj["user_id"]
+      if (value_user_id_5 !== undefined) {
+        json += ",\"user_id\":"
         
-        if (typeof value_status_5 !== 'string') {
-          if (value_status_5 === null) {
+        if (typeof value_user_id_5 !== 'string') {
+          if (value_user_id_5 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_5 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_5.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_5 instanceof RegExp) {
-            json += asString(value_status_5.source)
+          } else if (value_user_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_5 instanceof RegExp) {
+            json += asString(value_user_id_5.source)
           } else {
-            json += asString(value_status_5.toString())
+            json += asString(value_user_id_5.toString())
           }
         } else {
-          json += asString(value_status_5)
+          json += asString(value_user_id_5)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_status_6 = obj["status"]
+      if (value_status_6 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_6 !== 'string') {
+          if (value_status_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_6 instanceof RegExp) {
+            json += asString(value_status_6.source)
+          } else {
+            json += asString(value_status_6.toString())
+          }
+        } else {
+          json += asString(value_status_6)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_price_id_6 = obj["price_id"]
-      if (value_price_id_6 !== undefined) {
+      const value_price_id_7 = obj["price_id"]
+      if (value_price_id_7 !== undefined) {
         json += ",\"price_id\":"
         
-        if (typeof value_price_id_6 !== 'string') {
-          if (value_price_id_6 === null) {
+        if (typeof value_price_id_7 !== 'string') {
+          if (value_price_id_7 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_price_id_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_price_id_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_price_id_6 instanceof RegExp) {
-            json += asString(value_price_id_6.source)
+          } else if (value_price_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_7 instanceof RegExp) {
+            json += asString(value_price_id_7.source)
           } else {
-            json += asString(value_price_id_6.toString())
+            json += asString(value_price_id_7.toString())
           }
         } else {
-          json += asString(value_price_id_6)
+          json += asString(value_price_id_7)
         }
         
       } else {
         throw new Error('"price_id" is required!')
       }
       
-      const value_quantity_7 = obj["quantity"]
-      if (value_quantity_7 !== undefined) {
+      const value_quantity_8 = obj["quantity"]
+      if (value_quantity_8 !== undefined) {
         json += ",\"quantity\":"
-        json += asInteger(value_quantity_7)
+        json += asInteger(value_quantity_8)
       } else {
         throw new Error('"quantity" is required!')
       }
       
-      const value_current_period_start_8 = obj["current_period_start"]
-      if (value_current_period_start_8 !== undefined) {
+      const value_current_period_start_9 = obj["current_period_start"]
+      if (value_current_period_start_9 !== undefined) {
         json += ",\"current_period_start\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_start_8)) {
-        json += asDateTime(value_current_period_start_8)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_start_9)) {
+        json += asDateTime(value_current_period_start_9)
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_start/anyOf/1")))(value_current_period_start_8)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_start/anyOf/1")))(value_current_period_start_9)) {
         json += JSON_STR_NULL
       }
     
@@ -20179,15 +20902,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"current_period_start" is required!')
       }
       
-      const value_current_period_end_9 = obj["current_period_end"]
-      if (value_current_period_end_9 !== undefined) {
+      const value_current_period_end_10 = obj["current_period_end"]
+      if (value_current_period_end_10 !== undefined) {
         json += ",\"current_period_end\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_end_9)) {
-        json += asDateTime(value_current_period_end_9)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_end_10)) {
+        json += asDateTime(value_current_period_end_10)
       }
     
-      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_end/anyOf/1")))(value_current_period_end_9)) {
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_end/anyOf/1")))(value_current_period_end_10)) {
         json += JSON_STR_NULL
       }
     
@@ -20197,23 +20920,23 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"current_period_end" is required!')
       }
       
-      const value_cancel_at_period_end_10 = obj["cancel_at_period_end"]
-      if (value_cancel_at_period_end_10 !== undefined) {
+      const value_cancel_at_period_end_11 = obj["cancel_at_period_end"]
+      if (value_cancel_at_period_end_11 !== undefined) {
         json += ",\"cancel_at_period_end\":"
-        json += asBoolean(value_cancel_at_period_end_10)
+        json += asBoolean(value_cancel_at_period_end_11)
       } else {
         throw new Error('"cancel_at_period_end" is required!')
       }
       
-      const value_canceled_at_11 = obj["canceled_at"]
-      if (value_canceled_at_11 !== undefined) {
+      const value_canceled_at_12 = obj["canceled_at"]
+      if (value_canceled_at_12 !== undefined) {
         json += ",\"canceled_at\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_canceled_at_11)) {
-        json += asDateTime(value_canceled_at_11)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_canceled_at_12)) {
+        json += asDateTime(value_canceled_at_12)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/canceled_at/anyOf/1")))(value_canceled_at_11)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/canceled_at/anyOf/1")))(value_canceled_at_12)) {
         json += JSON_STR_NULL
       }
     
@@ -20223,15 +20946,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"canceled_at" is required!')
       }
       
-      const value_ended_at_12 = obj["ended_at"]
-      if (value_ended_at_12 !== undefined) {
+      const value_ended_at_13 = obj["ended_at"]
+      if (value_ended_at_13 !== undefined) {
         json += ",\"ended_at\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_ended_at_12)) {
-        json += asDateTime(value_ended_at_12)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_ended_at_13)) {
+        json += asDateTime(value_ended_at_13)
       }
     
-      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/ended_at/anyOf/1")))(value_ended_at_12)) {
+      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/ended_at/anyOf/1")))(value_ended_at_13)) {
         json += JSON_STR_NULL
       }
     
@@ -20241,48 +20964,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"ended_at" is required!')
       }
       
-      const value_latest_order_id_13 = obj["latest_order_id"]
-      if (value_latest_order_id_13 !== undefined) {
+      const value_latest_order_id_14 = obj["latest_order_id"]
+      if (value_latest_order_id_14 !== undefined) {
         json += ",\"latest_order_id\":"
         
-        if (typeof value_latest_order_id_13 !== 'string') {
-          if (value_latest_order_id_13 === null) {
+        if (typeof value_latest_order_id_14 !== 'string') {
+          if (value_latest_order_id_14 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_latest_order_id_13 instanceof Date) {
-            json += JSON_STR_QUOTE + value_latest_order_id_13.toISOString() + JSON_STR_QUOTE
-          } else if (value_latest_order_id_13 instanceof RegExp) {
-            json += asString(value_latest_order_id_13.source)
+          } else if (value_latest_order_id_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_latest_order_id_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_latest_order_id_14 instanceof RegExp) {
+            json += asString(value_latest_order_id_14.source)
           } else {
-            json += asString(value_latest_order_id_13.toString())
+            json += asString(value_latest_order_id_14.toString())
           }
         } else {
-          json += asString(value_latest_order_id_13)
+          json += asString(value_latest_order_id_14)
         }
         
       } else {
         throw new Error('"latest_order_id" is required!')
       }
       
-      const value_metadata_14 = obj["metadata"]
-      if (value_metadata_14 !== undefined) {
+      const value_metadata_15 = obj["metadata"]
+      if (value_metadata_15 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous3(value_metadata_14)
+        json += anonymous3(value_metadata_15)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_16 = obj["created_at"]
-      if (value_created_at_16 !== undefined) {
+      const value_created_at_17 = obj["created_at"]
+      if (value_created_at_17 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_16)
+        json += asDateTime(value_created_at_17)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_17 = obj["updated_at"]
-      if (value_updated_at_17 !== undefined) {
+      const value_updated_at_18 = obj["updated_at"]
+      if (value_updated_at_18 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_17)
+        json += asDateTime(value_updated_at_18)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -20326,70 +21049,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_20 = obj["page"]
-      if (value_page_20 !== undefined) {
+      const value_page_21 = obj["page"]
+      if (value_page_21 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_20)
+        json += asInteger(value_page_21)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_21 = obj["limit"]
-      if (value_limit_21 !== undefined) {
+      const value_limit_22 = obj["limit"]
+      if (value_limit_22 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_21)
+        json += asInteger(value_limit_22)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_22 = obj["total"]
-      if (value_total_22 !== undefined) {
+      const value_total_23 = obj["total"]
+      if (value_total_23 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_22)
+        json += asInteger(value_total_23)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_23 = obj["total_pages"]
-      if (value_total_pages_23 !== undefined) {
+      const value_total_pages_24 = obj["total_pages"]
+      if (value_total_pages_24 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_23)
+        json += asInteger(value_total_pages_24)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_24 = obj["next_cursor"]
-      if (value_next_cursor_24 !== undefined) {
+      const value_next_cursor_25 = obj["next_cursor"]
+      if (value_next_cursor_25 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_24 === null) {
+          if (value_next_cursor_25 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_24 === "string" ||
-            value_next_cursor_24 === null ||
-            value_next_cursor_24 instanceof Date ||
-            value_next_cursor_24 instanceof RegExp ||
+            typeof value_next_cursor_25 === "string" ||
+            value_next_cursor_25 === null ||
+            value_next_cursor_25 instanceof Date ||
+            value_next_cursor_25 instanceof RegExp ||
             (
-              typeof value_next_cursor_24 === "object" &&
-              typeof value_next_cursor_24.toString === "function" &&
-              value_next_cursor_24.toString !== Object.prototype.toString
+              typeof value_next_cursor_25 === "object" &&
+              typeof value_next_cursor_25.toString === "function" &&
+              value_next_cursor_25.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_24 !== 'string') {
-          if (value_next_cursor_24 === null) {
+        if (typeof value_next_cursor_25 !== 'string') {
+          if (value_next_cursor_25 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_24 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_24.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_24 instanceof RegExp) {
-            json += asString(value_next_cursor_24.source)
+          } else if (value_next_cursor_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_25 instanceof RegExp) {
+            json += asString(value_next_cursor_25.source)
           } else {
-            json += asString(value_next_cursor_24.toString())
+            json += asString(value_next_cursor_25.toString())
           }
         } else {
-          json += asString(value_next_cursor_24)
+          json += asString(value_next_cursor_25)
         }
         
           }
@@ -20423,10 +21146,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_18 = obj["pagination"]
-      if (value_pagination_18 !== undefined) {
+      const value_pagination_19 = obj["pagination"]
+      if (value_pagination_19 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous4(value_pagination_18)
+        json += anonymous4(value_pagination_19)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -20447,7 +21170,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Subscription":{"type":"object","additionalProperties":false,"required":["id","project_id","user_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec#/$defs/UserId"},"status":{"$ref":"spec#/$defs/SubscriptionStatus"},"price_id":{"$ref":"spec#/$defs/PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec#/$defs/Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec#/$defs/OrderId"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"SubscriptionId":{"type":["string","object"],"pattern":"^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"SubscriptionStatus":{"type":["string","object"],"enum":["incomplete","active","past_due","canceled"],"fjs_type":"string"},"PriceId":{"type":["string","object"],"pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"OrderId":{"type":["string","object"],"pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -20498,7 +21221,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_13 = false
+        let addComma_14 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -20509,7 +21232,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_14 ? JSON_STR_COMMA : ((addComma_14 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -20528,7 +21251,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_14) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -20599,67 +21322,89 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_status_3 = obj["status"]
-      if (value_status_3 !== undefined) {
-        json += ",\"status\":"
+      const value_user_id_3 = obj["user_id"]
+      if (value_user_id_3 !== undefined) {
+        json += ",\"user_id\":"
         
-        if (typeof value_status_3 !== 'string') {
-          if (value_status_3 === null) {
+        if (typeof value_user_id_3 !== 'string') {
+          if (value_user_id_3 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_3 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_3.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_3 instanceof RegExp) {
-            json += asString(value_status_3.source)
+          } else if (value_user_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_3 instanceof RegExp) {
+            json += asString(value_user_id_3.source)
           } else {
-            json += asString(value_status_3.toString())
+            json += asString(value_user_id_3.toString())
           }
         } else {
-          json += asString(value_status_3)
+          json += asString(value_user_id_3)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_status_4 = obj["status"]
+      if (value_status_4 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_4 !== 'string') {
+          if (value_status_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_4 instanceof RegExp) {
+            json += asString(value_status_4.source)
+          } else {
+            json += asString(value_status_4.toString())
+          }
+        } else {
+          json += asString(value_status_4)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_price_id_4 = obj["price_id"]
-      if (value_price_id_4 !== undefined) {
+      const value_price_id_5 = obj["price_id"]
+      if (value_price_id_5 !== undefined) {
         json += ",\"price_id\":"
         
-        if (typeof value_price_id_4 !== 'string') {
-          if (value_price_id_4 === null) {
+        if (typeof value_price_id_5 !== 'string') {
+          if (value_price_id_5 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_price_id_4 instanceof Date) {
-            json += JSON_STR_QUOTE + value_price_id_4.toISOString() + JSON_STR_QUOTE
-          } else if (value_price_id_4 instanceof RegExp) {
-            json += asString(value_price_id_4.source)
+          } else if (value_price_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_price_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_price_id_5 instanceof RegExp) {
+            json += asString(value_price_id_5.source)
           } else {
-            json += asString(value_price_id_4.toString())
+            json += asString(value_price_id_5.toString())
           }
         } else {
-          json += asString(value_price_id_4)
+          json += asString(value_price_id_5)
         }
         
       } else {
         throw new Error('"price_id" is required!')
       }
       
-      const value_quantity_5 = obj["quantity"]
-      if (value_quantity_5 !== undefined) {
+      const value_quantity_6 = obj["quantity"]
+      if (value_quantity_6 !== undefined) {
         json += ",\"quantity\":"
-        json += asInteger(value_quantity_5)
+        json += asInteger(value_quantity_6)
       } else {
         throw new Error('"quantity" is required!')
       }
       
-      const value_current_period_start_6 = obj["current_period_start"]
-      if (value_current_period_start_6 !== undefined) {
+      const value_current_period_start_7 = obj["current_period_start"]
+      if (value_current_period_start_7 !== undefined) {
         json += ",\"current_period_start\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_start_6)) {
-        json += asDateTime(value_current_period_start_6)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_start_7)) {
+        json += asDateTime(value_current_period_start_7)
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_start/anyOf/1")))(value_current_period_start_6)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_start/anyOf/1")))(value_current_period_start_7)) {
         json += JSON_STR_NULL
       }
     
@@ -20669,15 +21414,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"current_period_start" is required!')
       }
       
-      const value_current_period_end_7 = obj["current_period_end"]
-      if (value_current_period_end_7 !== undefined) {
+      const value_current_period_end_8 = obj["current_period_end"]
+      if (value_current_period_end_8 !== undefined) {
         json += ",\"current_period_end\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_end_7)) {
-        json += asDateTime(value_current_period_end_7)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_current_period_end_8)) {
+        json += asDateTime(value_current_period_end_8)
       }
     
-      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_end/anyOf/1")))(value_current_period_end_7)) {
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/current_period_end/anyOf/1")))(value_current_period_end_8)) {
         json += JSON_STR_NULL
       }
     
@@ -20687,23 +21432,23 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"current_period_end" is required!')
       }
       
-      const value_cancel_at_period_end_8 = obj["cancel_at_period_end"]
-      if (value_cancel_at_period_end_8 !== undefined) {
+      const value_cancel_at_period_end_9 = obj["cancel_at_period_end"]
+      if (value_cancel_at_period_end_9 !== undefined) {
         json += ",\"cancel_at_period_end\":"
-        json += asBoolean(value_cancel_at_period_end_8)
+        json += asBoolean(value_cancel_at_period_end_9)
       } else {
         throw new Error('"cancel_at_period_end" is required!')
       }
       
-      const value_canceled_at_9 = obj["canceled_at"]
-      if (value_canceled_at_9 !== undefined) {
+      const value_canceled_at_10 = obj["canceled_at"]
+      if (value_canceled_at_10 !== undefined) {
         json += ",\"canceled_at\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_canceled_at_9)) {
-        json += asDateTime(value_canceled_at_9)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_canceled_at_10)) {
+        json += asDateTime(value_canceled_at_10)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/canceled_at/anyOf/1")))(value_canceled_at_9)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/canceled_at/anyOf/1")))(value_canceled_at_10)) {
         json += JSON_STR_NULL
       }
     
@@ -20713,15 +21458,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"canceled_at" is required!')
       }
       
-      const value_ended_at_10 = obj["ended_at"]
-      if (value_ended_at_10 !== undefined) {
+      const value_ended_at_11 = obj["ended_at"]
+      if (value_ended_at_11 !== undefined) {
         json += ",\"ended_at\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_ended_at_10)) {
-        json += asDateTime(value_ended_at_10)
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/Timestamp")))(value_ended_at_11)) {
+        json += asDateTime(value_ended_at_11)
       }
     
-      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/ended_at/anyOf/1")))(value_ended_at_10)) {
+      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Subscription/properties/ended_at/anyOf/1")))(value_ended_at_11)) {
         json += JSON_STR_NULL
       }
     
@@ -20731,48 +21476,48 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"ended_at" is required!')
       }
       
-      const value_latest_order_id_11 = obj["latest_order_id"]
-      if (value_latest_order_id_11 !== undefined) {
+      const value_latest_order_id_12 = obj["latest_order_id"]
+      if (value_latest_order_id_12 !== undefined) {
         json += ",\"latest_order_id\":"
         
-        if (typeof value_latest_order_id_11 !== 'string') {
-          if (value_latest_order_id_11 === null) {
+        if (typeof value_latest_order_id_12 !== 'string') {
+          if (value_latest_order_id_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_latest_order_id_11 instanceof Date) {
-            json += JSON_STR_QUOTE + value_latest_order_id_11.toISOString() + JSON_STR_QUOTE
-          } else if (value_latest_order_id_11 instanceof RegExp) {
-            json += asString(value_latest_order_id_11.source)
+          } else if (value_latest_order_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_latest_order_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_latest_order_id_12 instanceof RegExp) {
+            json += asString(value_latest_order_id_12.source)
           } else {
-            json += asString(value_latest_order_id_11.toString())
+            json += asString(value_latest_order_id_12.toString())
           }
         } else {
-          json += asString(value_latest_order_id_11)
+          json += asString(value_latest_order_id_12)
         }
         
       } else {
         throw new Error('"latest_order_id" is required!')
       }
       
-      const value_metadata_12 = obj["metadata"]
-      if (value_metadata_12 !== undefined) {
+      const value_metadata_13 = obj["metadata"]
+      if (value_metadata_13 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous1(value_metadata_12)
+        json += anonymous1(value_metadata_13)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_14 = obj["created_at"]
-      if (value_created_at_14 !== undefined) {
+      const value_created_at_15 = obj["created_at"]
+      if (value_created_at_15 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_14)
+        json += asDateTime(value_created_at_15)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_15 = obj["updated_at"]
-      if (value_updated_at_15 !== undefined) {
+      const value_updated_at_16 = obj["updated_at"]
+      if (value_updated_at_16 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_15)
+        json += asDateTime(value_updated_at_16)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -20936,7 +21681,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","additionalProperties":false,"required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}}},"PlatformEvent":{"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}}},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","additionalProperties":false,"required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -20968,72 +21715,15 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
   
     
-      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
-      function anonymous4 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_13 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous5 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_15 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_15 ? JSON_STR_COMMA : ((addComma_15 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_15) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data"
+      // "spec#/$defs/Actor"
       function anonymous3 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -21043,18 +21733,223 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_12 = obj["object"]
-      if (value_object_12 !== undefined) {
+      const value_type_11 = obj["type"]
+      if (value_type_11 !== undefined) {
+        json += "{\"type\":"
+        
+        if (typeof value_type_11 !== 'string') {
+          if (value_type_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_11 instanceof RegExp) {
+            json += asString(value_type_11.source)
+          } else {
+            json += asString(value_type_11.toString())
+          }
+        } else {
+          json += asString(value_type_11)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_id_12 = obj["id"]
+      if (value_id_12 !== undefined) {
+        json += ",\"id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_12)) {
+        
+        if (typeof value_id_12 !== 'string') {
+          if (value_id_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_12 instanceof RegExp) {
+            json += asString(value_id_12.source)
+          } else {
+            json += asString(value_id_12.toString())
+          }
+        } else {
+          json += asString(value_id_12)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_12)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_13 = obj["name"]
+      if (value_name_13 !== undefined) {
+        json += ",\"name\":"
+        
+          if (value_name_13 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_name_13 === "string" ||
+            value_name_13 === null ||
+            value_name_13 instanceof Date ||
+            value_name_13 instanceof RegExp ||
+            (
+              typeof value_name_13 === "object" &&
+              typeof value_name_13.toString === "function" &&
+              value_name_13.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_name_13 !== 'string') {
+          if (value_name_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_13 instanceof RegExp) {
+            json += asString(value_name_13.source)
+          } else {
+            json += asString(value_name_13.toString())
+          }
+        } else {
+          json += asString(value_name_13)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/name' does not match schema definition.")
+  
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_user_id_14 = obj["user_id"]
+      if (value_user_id_14 !== undefined) {
+        json += ",\"user_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_14)) {
+        
+        if (typeof value_user_id_14 !== 'string') {
+          if (value_user_id_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_14 instanceof RegExp) {
+            json += asString(value_user_id_14.source)
+          } else {
+            json += asString(value_user_id_14.toString())
+          }
+        } else {
+          json += asString(value_user_id_14)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_14)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_19 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_21 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_21 ? JSON_STR_COMMA : ((addComma_21 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_21) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_18 = obj["object"]
+      if (value_object_18 !== undefined) {
         json += "{\"object\":"
-        json += anonymous4(value_object_12)
+        json += anonymous5(value_object_18)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_14 = obj["previous_attributes"]
-      if (value_previous_attributes_14 !== undefined) {
+      const value_previous_attributes_20 = obj["previous_attributes"]
+      if (value_previous_attributes_20 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous5(value_previous_attributes_14)
+        json += anonymous6(value_previous_attributes_20)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -21232,18 +22127,36 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_sequence_9 = obj["sequence"]
-      if (value_sequence_9 !== undefined) {
+      const value_actor_9 = obj["actor"]
+      if (value_actor_9 !== undefined) {
+        json += ",\"actor\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_9)) {
+        json += anonymous3(value_actor_9)
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_9)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/actor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"actor" is required!')
+      }
+      
+      const value_sequence_15 = obj["sequence"]
+      if (value_sequence_15 !== undefined) {
         json += ",\"sequence\":"
-        json += asInteger(value_sequence_9)
+        json += asInteger(value_sequence_15)
       } else {
         throw new Error('"sequence" is required!')
       }
       
-      const value_data_10 = obj["data"]
-      if (value_data_10 !== undefined) {
+      const value_data_16 = obj["data"]
+      if (value_data_16 !== undefined) {
         json += ",\"data\":"
-        json += anonymous3(value_data_10)
+        json += anonymous4(value_data_16)
       } else {
         throw new Error('"data" is required!')
       }
@@ -21295,18 +22208,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_has_more_16 = obj["has_more"]
-      if (value_has_more_16 !== undefined) {
+      const value_has_more_22 = obj["has_more"]
+      if (value_has_more_22 !== undefined) {
         json += ",\"has_more\":"
-        json += asBoolean(value_has_more_16)
+        json += asBoolean(value_has_more_22)
       } else {
         throw new Error('"has_more" is required!')
       }
       
-      const value_next_after_17 = obj["next_after"]
-      if (value_next_after_17 !== undefined) {
+      const value_next_after_23 = obj["next_after"]
+      if (value_next_after_23 !== undefined) {
         json += ",\"next_after\":"
-        json += asInteger(value_next_after_17)
+        json += asInteger(value_next_after_23)
       } else {
         throw new Error('"next_after" is required!')
       }
@@ -21326,7 +22239,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}}},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","additionalProperties":false,"required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -21358,72 +22273,15 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
   
     
-      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
-      function anonymous2 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_11 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous3 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_13 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data"
+      // "spec#/$defs/Actor"
       function anonymous1 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -21433,18 +22291,223 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_10 = obj["object"]
-      if (value_object_10 !== undefined) {
+      const value_type_9 = obj["type"]
+      if (value_type_9 !== undefined) {
+        json += "{\"type\":"
+        
+        if (typeof value_type_9 !== 'string') {
+          if (value_type_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_9 instanceof RegExp) {
+            json += asString(value_type_9.source)
+          } else {
+            json += asString(value_type_9.toString())
+          }
+        } else {
+          json += asString(value_type_9)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_id_10 = obj["id"]
+      if (value_id_10 !== undefined) {
+        json += ",\"id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_10)) {
+        
+        if (typeof value_id_10 !== 'string') {
+          if (value_id_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_10 instanceof RegExp) {
+            json += asString(value_id_10.source)
+          } else {
+            json += asString(value_id_10.toString())
+          }
+        } else {
+          json += asString(value_id_10)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_10)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_11 = obj["name"]
+      if (value_name_11 !== undefined) {
+        json += ",\"name\":"
+        
+          if (value_name_11 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_name_11 === "string" ||
+            value_name_11 === null ||
+            value_name_11 instanceof Date ||
+            value_name_11 instanceof RegExp ||
+            (
+              typeof value_name_11 === "object" &&
+              typeof value_name_11.toString === "function" &&
+              value_name_11.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_name_11 !== 'string') {
+          if (value_name_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_11 instanceof RegExp) {
+            json += asString(value_name_11.source)
+          } else {
+            json += asString(value_name_11.toString())
+          }
+        } else {
+          json += asString(value_name_11)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/name' does not match schema definition.")
+  
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_user_id_12 = obj["user_id"]
+      if (value_user_id_12 !== undefined) {
+        json += ",\"user_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_12)) {
+        
+        if (typeof value_user_id_12 !== 'string') {
+          if (value_user_id_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_12 instanceof RegExp) {
+            json += asString(value_user_id_12.source)
+          } else {
+            json += asString(value_user_id_12.toString())
+          }
+        } else {
+          json += asString(value_user_id_12)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_12)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_17 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_17 ? JSON_STR_COMMA : ((addComma_17 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_17) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_19 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_16 = obj["object"]
+      if (value_object_16 !== undefined) {
         json += "{\"object\":"
-        json += anonymous2(value_object_10)
+        json += anonymous3(value_object_16)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_12 = obj["previous_attributes"]
-      if (value_previous_attributes_12 !== undefined) {
+      const value_previous_attributes_18 = obj["previous_attributes"]
+      if (value_previous_attributes_18 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous3(value_previous_attributes_12)
+        json += anonymous4(value_previous_attributes_18)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -21622,18 +22685,36 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_sequence_7 = obj["sequence"]
-      if (value_sequence_7 !== undefined) {
+      const value_actor_7 = obj["actor"]
+      if (value_actor_7 !== undefined) {
+        json += ",\"actor\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_7)) {
+        json += anonymous1(value_actor_7)
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/actor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"actor" is required!')
+      }
+      
+      const value_sequence_13 = obj["sequence"]
+      if (value_sequence_13 !== undefined) {
         json += ",\"sequence\":"
-        json += asInteger(value_sequence_7)
+        json += asInteger(value_sequence_13)
       } else {
         throw new Error('"sequence" is required!')
       }
       
-      const value_data_8 = obj["data"]
-      if (value_data_8 !== undefined) {
+      const value_data_14 = obj["data"]
+      if (value_data_14 !== undefined) {
         json += ",\"data\":"
-        json += anonymous1(value_data_8)
+        json += anonymous2(value_data_14)
       } else {
         throw new Error('"data" is required!')
       }
@@ -23113,7 +24194,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}}},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","additionalProperties":false,"required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}}},"PlatformEvent":{"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","additionalProperties":false,"required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -23145,7 +24228,12 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
   
     
       // "spec#/$defs/WebhookAttempt"
@@ -23351,69 +24439,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
-      function anonymous7 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_31 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_31 ? JSON_STR_COMMA : ((addComma_31 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_31) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous8 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_33 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_33 ? JSON_STR_COMMA : ((addComma_33 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_33) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data"
+      // "spec#/$defs/Actor"
       function anonymous6 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -23423,18 +24449,223 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_30 = obj["object"]
-      if (value_object_30 !== undefined) {
+      const value_type_29 = obj["type"]
+      if (value_type_29 !== undefined) {
+        json += "{\"type\":"
+        
+        if (typeof value_type_29 !== 'string') {
+          if (value_type_29 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_29 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_29.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_29 instanceof RegExp) {
+            json += asString(value_type_29.source)
+          } else {
+            json += asString(value_type_29.toString())
+          }
+        } else {
+          json += asString(value_type_29)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_id_30 = obj["id"]
+      if (value_id_30 !== undefined) {
+        json += ",\"id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_30)) {
+        
+        if (typeof value_id_30 !== 'string') {
+          if (value_id_30 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_30 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_30.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_30 instanceof RegExp) {
+            json += asString(value_id_30.source)
+          } else {
+            json += asString(value_id_30.toString())
+          }
+        } else {
+          json += asString(value_id_30)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_30)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_31 = obj["name"]
+      if (value_name_31 !== undefined) {
+        json += ",\"name\":"
+        
+          if (value_name_31 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_name_31 === "string" ||
+            value_name_31 === null ||
+            value_name_31 instanceof Date ||
+            value_name_31 instanceof RegExp ||
+            (
+              typeof value_name_31 === "object" &&
+              typeof value_name_31.toString === "function" &&
+              value_name_31.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_name_31 !== 'string') {
+          if (value_name_31 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_31 instanceof RegExp) {
+            json += asString(value_name_31.source)
+          } else {
+            json += asString(value_name_31.toString())
+          }
+        } else {
+          json += asString(value_name_31)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/name' does not match schema definition.")
+  
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_user_id_32 = obj["user_id"]
+      if (value_user_id_32 !== undefined) {
+        json += ",\"user_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_32)) {
+        
+        if (typeof value_user_id_32 !== 'string') {
+          if (value_user_id_32 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_32 instanceof RegExp) {
+            json += asString(value_user_id_32.source)
+          } else {
+            json += asString(value_user_id_32.toString())
+          }
+        } else {
+          json += asString(value_user_id_32)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_32)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
+      function anonymous8 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_37 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_37 ? JSON_STR_COMMA : ((addComma_37 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_37) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous9 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_39 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_39 ? JSON_STR_COMMA : ((addComma_39 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_39) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data"
+      function anonymous7 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_36 = obj["object"]
+      if (value_object_36 !== undefined) {
         json += "{\"object\":"
-        json += anonymous7(value_object_30)
+        json += anonymous8(value_object_36)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_32 = obj["previous_attributes"]
-      if (value_previous_attributes_32 !== undefined) {
+      const value_previous_attributes_38 = obj["previous_attributes"]
+      if (value_previous_attributes_38 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous8(value_previous_attributes_32)
+        json += anonymous9(value_previous_attributes_38)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -23612,18 +24843,36 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_sequence_27 = obj["sequence"]
-      if (value_sequence_27 !== undefined) {
+      const value_actor_27 = obj["actor"]
+      if (value_actor_27 !== undefined) {
+        json += ",\"actor\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_27)) {
+        json += anonymous6(value_actor_27)
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_27)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/actor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"actor" is required!')
+      }
+      
+      const value_sequence_33 = obj["sequence"]
+      if (value_sequence_33 !== undefined) {
         json += ",\"sequence\":"
-        json += asInteger(value_sequence_27)
+        json += asInteger(value_sequence_33)
       } else {
         throw new Error('"sequence" is required!')
       }
       
-      const value_data_28 = obj["data"]
-      if (value_data_28 !== undefined) {
+      const value_data_34 = obj["data"]
+      if (value_data_34 !== undefined) {
         json += ",\"data\":"
-        json += anonymous6(value_data_28)
+        json += anonymous7(value_data_34)
       } else {
         throw new Error('"data" is required!')
       }
@@ -23860,18 +25109,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_34 = obj["created_at"]
-      if (value_created_at_34 !== undefined) {
+      const value_created_at_40 = obj["created_at"]
+      if (value_created_at_40 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_34)
+        json += asDateTime(value_created_at_40)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_35 = obj["updated_at"]
-      if (value_updated_at_35 !== undefined) {
+      const value_updated_at_41 = obj["updated_at"]
+      if (value_updated_at_41 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_35)
+        json += asDateTime(value_updated_at_41)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -23997,7 +25246,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}}},"WebhookDelivery":{"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}}},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}}},"Pagination":{"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}}},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","additionalProperties":false,"required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}}},"PlatformEvent":{"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","additionalProperties":false,"required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}}},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -24029,7 +25280,12 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
   
     
       // "spec#/$defs/WebhookAttempt"
@@ -24235,69 +25491,7 @@ return json + JSON_STR_END_OBJECT
       }
     
 
-      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
-      function anonymous9 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_33 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_33 ? JSON_STR_COMMA : ((addComma_33 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_33) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous10 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_35 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_35 ? JSON_STR_COMMA : ((addComma_35 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_35) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data"
+      // "spec#/$defs/Actor"
       function anonymous8 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -24307,18 +25501,223 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_32 = obj["object"]
-      if (value_object_32 !== undefined) {
+      const value_type_31 = obj["type"]
+      if (value_type_31 !== undefined) {
+        json += "{\"type\":"
+        
+        if (typeof value_type_31 !== 'string') {
+          if (value_type_31 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_type_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_31 instanceof RegExp) {
+            json += asString(value_type_31.source)
+          } else {
+            json += asString(value_type_31.toString())
+          }
+        } else {
+          json += asString(value_type_31)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_id_32 = obj["id"]
+      if (value_id_32 !== undefined) {
+        json += ",\"id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_32)) {
+        
+        if (typeof value_id_32 !== 'string') {
+          if (value_id_32 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_32 instanceof RegExp) {
+            json += asString(value_id_32.source)
+          } else {
+            json += asString(value_id_32.toString())
+          }
+        } else {
+          json += asString(value_id_32)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_32)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_33 = obj["name"]
+      if (value_name_33 !== undefined) {
+        json += ",\"name\":"
+        
+          if (value_name_33 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_name_33 === "string" ||
+            value_name_33 === null ||
+            value_name_33 instanceof Date ||
+            value_name_33 instanceof RegExp ||
+            (
+              typeof value_name_33 === "object" &&
+              typeof value_name_33.toString === "function" &&
+              value_name_33.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_name_33 !== 'string') {
+          if (value_name_33 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_33 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_33.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_33 instanceof RegExp) {
+            json += asString(value_name_33.source)
+          } else {
+            json += asString(value_name_33.toString())
+          }
+        } else {
+          json += asString(value_name_33)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/name' does not match schema definition.")
+  
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_user_id_34 = obj["user_id"]
+      if (value_user_id_34 !== undefined) {
+        json += ",\"user_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_34)) {
+        
+        if (typeof value_user_id_34 !== 'string') {
+          if (value_user_id_34 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_34 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_34.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_34 instanceof RegExp) {
+            json += asString(value_user_id_34.source)
+          } else {
+            json += asString(value_user_id_34.toString())
+          }
+        } else {
+          json += asString(value_user_id_34)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_34)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/object"
+      function anonymous10 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_39 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_39 ? JSON_STR_COMMA : ((addComma_39 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_39) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous11 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_41 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_41 ? JSON_STR_COMMA : ((addComma_41 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_41) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/PlatformEvent/properties/data"
+      function anonymous9 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_object_38 = obj["object"]
+      if (value_object_38 !== undefined) {
         json += "{\"object\":"
-        json += anonymous9(value_object_32)
+        json += anonymous10(value_object_38)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_34 = obj["previous_attributes"]
-      if (value_previous_attributes_34 !== undefined) {
+      const value_previous_attributes_40 = obj["previous_attributes"]
+      if (value_previous_attributes_40 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous10(value_previous_attributes_34)
+        json += anonymous11(value_previous_attributes_40)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -24496,18 +25895,36 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_sequence_29 = obj["sequence"]
-      if (value_sequence_29 !== undefined) {
+      const value_actor_29 = obj["actor"]
+      if (value_actor_29 !== undefined) {
+        json += ",\"actor\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_29)) {
+        json += anonymous8(value_actor_29)
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_29)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/actor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"actor" is required!')
+      }
+      
+      const value_sequence_35 = obj["sequence"]
+      if (value_sequence_35 !== undefined) {
         json += ",\"sequence\":"
-        json += asInteger(value_sequence_29)
+        json += asInteger(value_sequence_35)
       } else {
         throw new Error('"sequence" is required!')
       }
       
-      const value_data_30 = obj["data"]
-      if (value_data_30 !== undefined) {
+      const value_data_36 = obj["data"]
+      if (value_data_36 !== undefined) {
         json += ",\"data\":"
-        json += anonymous8(value_data_30)
+        json += anonymous9(value_data_36)
       } else {
         throw new Error('"data" is required!')
       }
@@ -24744,18 +26161,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_36 = obj["created_at"]
-      if (value_created_at_36 !== undefined) {
+      const value_created_at_42 = obj["created_at"]
+      if (value_created_at_42 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_36)
+        json += asDateTime(value_created_at_42)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_37 = obj["updated_at"]
-      if (value_updated_at_37 !== undefined) {
+      const value_updated_at_43 = obj["updated_at"]
+      if (value_updated_at_43 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_37)
+        json += asDateTime(value_updated_at_43)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -24790,7 +26207,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous11 (input) {
+      function anonymous12 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -24799,70 +26216,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_40 = obj["page"]
-      if (value_page_40 !== undefined) {
+      const value_page_46 = obj["page"]
+      if (value_page_46 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_40)
+        json += asInteger(value_page_46)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_41 = obj["limit"]
-      if (value_limit_41 !== undefined) {
+      const value_limit_47 = obj["limit"]
+      if (value_limit_47 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_41)
+        json += asInteger(value_limit_47)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_42 = obj["total"]
-      if (value_total_42 !== undefined) {
+      const value_total_48 = obj["total"]
+      if (value_total_48 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_42)
+        json += asInteger(value_total_48)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_43 = obj["total_pages"]
-      if (value_total_pages_43 !== undefined) {
+      const value_total_pages_49 = obj["total_pages"]
+      if (value_total_pages_49 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_43)
+        json += asInteger(value_total_pages_49)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_44 = obj["next_cursor"]
-      if (value_next_cursor_44 !== undefined) {
+      const value_next_cursor_50 = obj["next_cursor"]
+      if (value_next_cursor_50 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_44 === null) {
+          if (value_next_cursor_50 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_44 === "string" ||
-            value_next_cursor_44 === null ||
-            value_next_cursor_44 instanceof Date ||
-            value_next_cursor_44 instanceof RegExp ||
+            typeof value_next_cursor_50 === "string" ||
+            value_next_cursor_50 === null ||
+            value_next_cursor_50 instanceof Date ||
+            value_next_cursor_50 instanceof RegExp ||
             (
-              typeof value_next_cursor_44 === "object" &&
-              typeof value_next_cursor_44.toString === "function" &&
-              value_next_cursor_44.toString !== Object.prototype.toString
+              typeof value_next_cursor_50 === "object" &&
+              typeof value_next_cursor_50.toString === "function" &&
+              value_next_cursor_50.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_44 !== 'string') {
-          if (value_next_cursor_44 === null) {
+        if (typeof value_next_cursor_50 !== 'string') {
+          if (value_next_cursor_50 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_44 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_44.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_44 instanceof RegExp) {
-            json += asString(value_next_cursor_44.source)
+          } else if (value_next_cursor_50 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_50.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_50 instanceof RegExp) {
+            json += asString(value_next_cursor_50.source)
           } else {
-            json += asString(value_next_cursor_44.toString())
+            json += asString(value_next_cursor_50.toString())
           }
         } else {
-          json += asString(value_next_cursor_44)
+          json += asString(value_next_cursor_50)
         }
         
           }
@@ -24896,10 +26313,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_38 = obj["pagination"]
-      if (value_pagination_38 !== undefined) {
+      const value_pagination_44 = obj["pagination"]
+      if (value_pagination_44 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous11(value_pagination_38)
+        json += anonymous12(value_pagination_44)
       } else {
         throw new Error('"pagination" is required!')
       }

@@ -9152,7 +9152,7 @@ return errors === 0;
 validate_queryListPrices.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListOrders = validate_queryListOrders;
-const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","total_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:OrderStatus"},"subscription_id":{"$ref":"spec:SubscriptionId"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListOrders"};
+const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","total_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:OrderStatus"},"subscription_id":{"$ref":"spec:SubscriptionId"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListOrders"};
 const schema_spec_OrderStatus = {"type":"string","enum":["pending","paid","partially_refunded","refunded","canceled"],"$id":"spec:OrderStatus"};
 
 function validate_spec_OrderStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -9242,7 +9242,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status")) || (key0 === "subscription_id")) || (key0 === "cursor"))){
+if(!(func_191f75b3.call(schema_queryListOrders.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -9463,6 +9463,12 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
 if(data.status !== undefined){
 if(!(validate_spec_OrderStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OrderStatus.errors);
@@ -9476,22 +9482,22 @@ errors = vErrors.length;
 }
 }
 if(data.cursor !== undefined){
-let data7 = data.cursor;
-if(typeof data7 !== "string"){
-let dataType4 = typeof data7;
+let data8 = data.cursor;
+if(typeof data8 !== "string"){
+let dataType4 = typeof data8;
 let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType4 = typeof data7;
-if(typeof data7 === "string"){
-coerced4 = data7;
+if(dataType4 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType4 = typeof data8;
+if(typeof data8 === "string"){
+coerced4 = data8;
 }
 }
 if(!(coerced4 !== undefined)){
 if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data7;
+coerced4 = "" + data8;
 }
-else if(data7 === null){
+else if(data8 === null){
 coerced4 = "";
 }
 else {
@@ -9506,14 +9512,14 @@ errors++;
 }
 }
 if(coerced4 !== undefined){
-data7 = coerced4;
+data8 = coerced4;
 if(data !== undefined){
 data["cursor"] = coerced4;
 }
 }
 }
-if(typeof data7 === "string"){
-if(func_7a031813(data7) > 4000){
+if(typeof data8 === "string"){
+if(func_7a031813(data8) > 4000){
 const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err12];
@@ -9523,7 +9529,7 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(func_7a031813(data7) < 1){
+if(func_7a031813(data8) < 1){
 const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err13];
@@ -9962,8 +9968,820 @@ return errors === 0;
 }
 validate_queryListRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.queryListAllRefunds = validate_queryListAllRefunds;
+const schema_queryListAllRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:RefundStatus"},"order_id":{"$ref":"spec:OrderId"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListAllRefunds"};
+const schema_spec_RefundStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:RefundStatus"};
+
+function validate_spec_RefundStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:RefundStatus" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_RefundStatus.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "pending") || (data === "succeeded")) || (data === "failed"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_RefundStatus.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_RefundStatus.errors = vErrors;
+return errors === 0;
+}
+validate_spec_RefundStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryListAllRefunds(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListAllRefunds" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListAllRefunds.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListAllRefunds.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.sort;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["sort"] = coerced2;
+}
+}
+}
+if(!((data2 === "created_at") || (data2 === "amount"))){
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+let data3 = data.order;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["order"] = coerced3;
+}
+}
+}
+if(!((data3 === "asc") || (data3 === "desc"))){
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+if(!(validate_spec_RefundStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RefundStatus.errors);
+errors = vErrors.length;
+}
+}
+if(data.order_id !== undefined){
+if(!(validate_spec_OrderId(data.order_id, {instancePath:instancePath+"/order_id",parentData:data,parentDataProperty:"order_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderId.errors);
+errors = vErrors.length;
+}
+}
+if(data.cursor !== undefined){
+let data8 = data.cursor;
+if(typeof data8 !== "string"){
+let dataType4 = typeof data8;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType4 = typeof data8;
+if(typeof data8 === "string"){
+coerced4 = data8;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data8;
+}
+else if(data8 === null){
+coerced4 = "";
+}
+else {
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data8 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data8 === "string"){
+if(func_7a031813(data8) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data8) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+validate_queryListAllRefunds.errors = vErrors;
+return errors === 0;
+}
+validate_queryListAllRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListCheckouts = validate_queryListCheckouts;
+const schema_queryListCheckouts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","expires_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:CheckoutStatus"},"order_id":{"$ref":"spec:OrderId"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListCheckouts"};
+const schema_spec_CheckoutStatus = {"type":"string","enum":["open","complete","expired"],"$id":"spec:CheckoutStatus"};
+
+function validate_spec_CheckoutStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CheckoutStatus" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CheckoutStatus.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "open") || (data === "complete")) || (data === "expired"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutStatus.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_CheckoutStatus.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CheckoutStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryListCheckouts(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListCheckouts" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListCheckouts.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListCheckouts.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.sort;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["sort"] = coerced2;
+}
+}
+}
+if(!((data2 === "created_at") || (data2 === "expires_at"))){
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+let data3 = data.order;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["order"] = coerced3;
+}
+}
+}
+if(!((data3 === "asc") || (data3 === "desc"))){
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+if(!(validate_spec_CheckoutStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CheckoutStatus.errors);
+errors = vErrors.length;
+}
+}
+if(data.order_id !== undefined){
+if(!(validate_spec_OrderId(data.order_id, {instancePath:instancePath+"/order_id",parentData:data,parentDataProperty:"order_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderId.errors);
+errors = vErrors.length;
+}
+}
+if(data.cursor !== undefined){
+let data8 = data.cursor;
+if(typeof data8 !== "string"){
+let dataType4 = typeof data8;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType4 = typeof data8;
+if(typeof data8 === "string"){
+coerced4 = data8;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data8;
+}
+else if(data8 === null){
+coerced4 = "";
+}
+else {
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data8 = coerced4;
+if(data !== undefined){
+data["cursor"] = coerced4;
+}
+}
+}
+if(typeof data8 === "string"){
+if(func_7a031813(data8) > 4000){
+const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(func_7a031813(data8) < 1){
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+validate_queryListCheckouts.errors = vErrors;
+return errors === 0;
+}
+validate_queryListCheckouts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.queryListSubscriptions = validate_queryListSubscriptions;
-const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"$ref":"spec:SubscriptionStatus"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListSubscriptions"};
+const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:SubscriptionStatus"},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListSubscriptions"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10053,7 +10871,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "status")) || (key0 === "cursor"))){
+if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "project_id")) || (key0 === "user_id")) || (key0 === "status")) || (key0 === "cursor"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -10274,6 +11092,12 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
 if(data.status !== undefined){
 if(!(validate_spec_SubscriptionStatus(data.status, {instancePath:instancePath+"/status",parentData:data,parentDataProperty:"status",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_SubscriptionStatus.errors);
@@ -10281,22 +11105,22 @@ errors = vErrors.length;
 }
 }
 if(data.cursor !== undefined){
-let data6 = data.cursor;
-if(typeof data6 !== "string"){
-let dataType4 = typeof data6;
+let data7 = data.cursor;
+if(typeof data7 !== "string"){
+let dataType4 = typeof data7;
 let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType4 = typeof data6;
-if(typeof data6 === "string"){
-coerced4 = data6;
+if(dataType4 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType4 = typeof data7;
+if(typeof data7 === "string"){
+coerced4 = data7;
 }
 }
 if(!(coerced4 !== undefined)){
 if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data6;
+coerced4 = "" + data7;
 }
-else if(data6 === null){
+else if(data7 === null){
 coerced4 = "";
 }
 else {
@@ -10311,14 +11135,14 @@ errors++;
 }
 }
 if(coerced4 !== undefined){
-data6 = coerced4;
+data7 = coerced4;
 if(data !== undefined){
 data["cursor"] = coerced4;
 }
 }
 }
-if(typeof data6 === "string"){
-if(func_7a031813(data6) > 4000){
+if(typeof data7 === "string"){
+if(func_7a031813(data7) > 4000){
 const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err12];
@@ -10328,7 +11152,7 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(func_7a031813(data6) < 1){
+if(func_7a031813(data7) < 1){
 const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err13];

@@ -1349,7 +1349,7 @@ export interface paths {
         };
         /**
          * List orders
-         * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted.
+         * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. With the scope `admin`: all orders, or those of a project or a user.
          */
         get: operations["listOrders"];
         put?: never;
@@ -1485,6 +1485,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/payments/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List refunds
+         * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `admin`: all refunds, or those of a project or a user.
+         */
+        get: operations["listAllRefunds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/payments/checkout": {
         parameters: {
             query?: never;
@@ -1492,7 +1512,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List checkout sessions
+         * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. With the scope `admin`: all sessions, or those of a project or a user.
+         */
+        get: operations["listCheckouts"];
         put?: never;
         /**
          * Create a checkout session
@@ -1560,7 +1584,7 @@ export interface paths {
         };
         /**
          * List subscriptions
-         * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted.
+         * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. With the scope `admin`: all subscriptions, or those of a project or a user.
          */
         get: operations["listSubscriptions"];
         put?: never;
@@ -5640,6 +5664,12 @@ export interface components {
          * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         RefundId: RefundId;
+        /**
+         * `pending` until the gateway confirms the refund.
+         * @example succeeded
+         * @enum {string}
+         */
+        RefundStatus: RefundStatus;
         /** A full or partial refund of an order. */
         Refund: Refund;
         /** A page of refunds. */
@@ -5653,10 +5683,19 @@ export interface components {
          */
         RefundCreate: RefundCreate;
         /**
+         * `complete` sessions are paid; `expired` sessions can no longer be paid.
+         * @enum {string}
+         */
+        CheckoutStatus: CheckoutStatus;
+        /**
          * `payment` for a one-time order, `subscription` to start a subscription.
          * @enum {string}
          */
         CheckoutMode: CheckoutMode;
+        /** A payment page for one order. */
+        Checkout: Checkout;
+        /** A page of checkout sessions. */
+        CheckoutList: CheckoutList;
         /**
          * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
          * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
@@ -5676,8 +5715,6 @@ export interface components {
          *     }
          */
         CheckoutCreate: CheckoutCreate;
-        /** A payment page for one order. */
-        Checkout: Checkout;
         /**
          * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
          * @example active
@@ -5740,6 +5777,8 @@ export interface components {
          * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         EventId: EventId;
+        /** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
+        Actor: Actor;
         /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
         PlatformEvent: PlatformEvent;
         /** A page of the event log. */
@@ -6580,6 +6619,10 @@ export interface components {
         DocumentId: DocumentId;
         /** Only active (`true`) or only inactive (`false`) items. */
         IsActive: boolean;
+        /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+        SalesOfProject: ProjectId;
+        /** Only resources of this user. Other users than yourself require the scope `admin`. */
+        SalesOfUser: UserId;
         /** The id of the order. */
         OrderId: OrderId;
         /** The id of the checkout session. */
@@ -10221,6 +10264,72 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAllRefunds: {
+        parameters: {
+            query?: ListAllRefundsQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of refunds. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of refunds. */
+                    "application/json": RefundList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCheckouts: {
+        parameters: {
+            query?: ListCheckoutsQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of checkout sessions. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of checkout sessions. */
+                    "application/json": CheckoutList;
+                };
+            };
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -14424,6 +14533,8 @@ export interface Order {
     number: string;
     /** The project of the order. `null` for your own order. */
     project_id: ProjectId | null;
+    /** The user who ordered. */
+    user_id: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
     status: OrderStatus;
     /** The products ordered. */
@@ -14496,6 +14607,12 @@ export interface OrderCreate {
  * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type RefundId = string;
+/**
+ * `pending` until the gateway confirms the refund.
+ * @example succeeded
+ * @enum {string}
+ */
+export type RefundStatus = "pending" | "succeeded" | "failed";
 /** A full or partial refund of an order. */
 export interface Refund {
     /** The id of the refund. */
@@ -14504,6 +14621,8 @@ export interface Refund {
     order_id: OrderId;
     /** The project of the order. `null` for your own order. */
     project_id: ProjectId | null;
+    /** The user who ordered. */
+    user_id: UserId;
     /**
      * Refunded amount, in the minor unit of the currency.
      * @example 500
@@ -14511,12 +14630,8 @@ export interface Refund {
     amount: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
-    /**
-     * `pending` until the gateway confirms the refund.
-     * @example succeeded
-     * @enum {string}
-     */
-    status: "pending" | "succeeded" | "failed";
+    /** `pending` until the gateway confirms the refund. */
+    status: RefundStatus;
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -14555,10 +14670,74 @@ export interface RefundCreate {
     metadata?: Metadata;
 }
 /**
+ * `complete` sessions are paid; `expired` sessions can no longer be paid.
+ * @enum {string}
+ */
+export type CheckoutStatus = "open" | "complete" | "expired";
+/**
  * `payment` for a one-time order, `subscription` to start a subscription.
  * @enum {string}
  */
 export type CheckoutMode = "payment" | "subscription";
+/** A payment page for one order. */
+export interface Checkout {
+    /** The id of the checkout session. */
+    id: CheckoutId;
+    /**
+     * The payment page; redirect the customer there. Anyone with this URL can pay.
+     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    url: string;
+    /** `payment` for a one-time order, `subscription` to start a subscription. */
+    mode: CheckoutMode;
+    /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
+    status: CheckoutStatus;
+    /**
+     * Whether the order was paid by this session.
+     * @enum {string}
+     */
+    payment_status: "unpaid" | "paid";
+    /** The order to pay. */
+    order_id: OrderId | null;
+    /**
+     * The subscription that starts with the payment. `null` with the mode `payment`.
+     * @example null
+     */
+    subscription_id: SubscriptionId | null;
+    /** The project of the order. `null` for your own order. */
+    project_id: ProjectId | null;
+    /** The user who ordered. */
+    user_id: UserId;
+    /** Amount to pay, in the minor unit of the currency. */
+    total_amount: Amount;
+    /** ISO 4217 currency code in lowercase. */
+    currency: Currency;
+    /**
+     * Where the customer is redirected after the payment.
+     * @example https://shop.example/thanks
+     */
+    success_url: string;
+    /**
+     * Where the customer is redirected to leave without paying.
+     * @example https://shop.example/cart
+     */
+    cancel_url: string;
+    /** When the session expires if it is not paid. */
+    expires_at: Timestamp;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
+    /** When the session was created. */
+    created_at: Timestamp;
+    /** When the session was last updated. */
+    updated_at: Timestamp;
+}
+/** A page of checkout sessions. */
+export interface CheckoutList {
+    /** The checkout sessions of this page. */
+    data: Checkout[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
 /**
  * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
  * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
@@ -14598,59 +14777,6 @@ export interface CheckoutCreate {
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
-/** A payment page for one order. */
-export interface Checkout {
-    /** The id of the checkout session. */
-    id: CheckoutId;
-    /**
-     * The payment page; redirect the customer there. Anyone with this URL can pay.
-     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
-     */
-    url: string;
-    /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode: CheckoutMode;
-    /**
-     * `complete` sessions are paid; `expired` sessions can no longer be paid.
-     * @enum {string}
-     */
-    status: "open" | "complete" | "expired";
-    /**
-     * Whether the order was paid by this session.
-     * @enum {string}
-     */
-    payment_status: "unpaid" | "paid";
-    /** The order to pay. */
-    order_id: OrderId | null;
-    /**
-     * The subscription that starts with the payment. `null` with the mode `payment`.
-     * @example null
-     */
-    subscription_id: SubscriptionId | null;
-    /** The project of the order. `null` for your own order. */
-    project_id: ProjectId | null;
-    /** Amount to pay, in the minor unit of the currency. */
-    total_amount: Amount;
-    /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
-    /**
-     * Where the customer is redirected after the payment.
-     * @example https://shop.example/thanks
-     */
-    success_url: string;
-    /**
-     * Where the customer is redirected to leave without paying.
-     * @example https://shop.example/cart
-     */
-    cancel_url: string;
-    /** When the session expires if it is not paid. */
-    expires_at: Timestamp;
-    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
-    metadata: Metadata;
-    /** When the session was created. */
-    created_at: Timestamp;
-    /** When the session was last updated. */
-    updated_at: Timestamp;
-}
 /**
  * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
  * @example active
@@ -14663,6 +14789,8 @@ export interface Subscription {
     id: SubscriptionId;
     /** The project of the subscription. `null` for your own. */
     project_id: ProjectId | null;
+    /** The user who subscribed. */
+    user_id: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
     status: SubscriptionStatus;
     /** The recurring price. */
@@ -14803,6 +14931,24 @@ export type EventType = "profile.updated" | "settings.updated" | "api_key.create
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type EventId = string;
+/** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
+export interface Actor {
+    /**
+     * `api_key` for a request with an API key, else `system`.
+     * @example api_key
+     * @enum {string}
+     */
+    type: "api_key" | "system";
+    /** The id of the API key. `null` for `system`. */
+    id: ApiKeyId | null;
+    /**
+     * The name of the API key. `null` for `system`.
+     * @example CI
+     */
+    name: string | null;
+    /** The user who owns the API key. `null` for `system`. */
+    user_id: UserId | null;
+}
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
 export type PlatformEvent = ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationRevokedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
@@ -15202,6 +15348,8 @@ export interface ProfileUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15286,6 +15434,8 @@ export interface SettingsUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15382,6 +15532,8 @@ export interface ApiKeyCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15422,6 +15574,8 @@ export interface ApiKeyRotatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15462,6 +15616,8 @@ export interface ApiKeyRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15543,6 +15699,8 @@ export interface UserCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15583,6 +15741,8 @@ export interface UserUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15633,6 +15793,8 @@ export interface UserDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15785,6 +15947,8 @@ export interface ProjectCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15825,6 +15989,8 @@ export interface ProjectUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15865,6 +16031,8 @@ export interface ProjectArchivedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15905,6 +16073,8 @@ export interface ProjectUnarchivedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15945,6 +16115,8 @@ export interface ProjectDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15985,6 +16157,8 @@ export interface ProjectRestoredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16047,6 +16221,8 @@ export interface MemberAddedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16087,6 +16263,8 @@ export interface MemberUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16127,6 +16305,8 @@ export interface MemberRemovedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16196,6 +16376,8 @@ export interface InvitationCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16236,6 +16418,8 @@ export interface InvitationRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16315,6 +16499,8 @@ export interface AvatarUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16355,6 +16541,8 @@ export interface AvatarDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16456,6 +16644,8 @@ export interface FileCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16496,6 +16686,8 @@ export interface FileUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16536,6 +16728,8 @@ export interface FileDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16615,6 +16809,8 @@ export interface UploadCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16655,6 +16851,8 @@ export interface UploadDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16734,6 +16932,8 @@ export interface FileLinkCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16774,6 +16974,8 @@ export interface FileLinkRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16860,6 +17062,8 @@ export interface SessionCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16900,6 +17104,8 @@ export interface SessionUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16940,6 +17146,8 @@ export interface SessionDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17031,6 +17239,8 @@ export interface MessageUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17071,6 +17281,8 @@ export interface ChatCompletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17111,6 +17323,8 @@ export interface ChatFailedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17151,6 +17365,8 @@ export interface ChatCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17246,6 +17462,8 @@ export interface KnowledgeBaseCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17286,6 +17504,8 @@ export interface KnowledgeBaseUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17326,6 +17546,8 @@ export interface KnowledgeBaseDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17442,6 +17664,8 @@ export interface DocumentCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17482,6 +17706,8 @@ export interface DocumentUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17522,6 +17748,8 @@ export interface DocumentReadyEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17562,6 +17790,8 @@ export interface DocumentFailedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17602,6 +17832,8 @@ export interface DocumentDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17665,6 +17897,8 @@ export interface ProductCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17705,6 +17939,8 @@ export interface ProductUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17766,6 +18002,8 @@ export interface PriceCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17806,6 +18044,8 @@ export interface PriceUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17831,6 +18071,8 @@ export interface OrderBefore {
     number?: string;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
+    /** The user who ordered. */
+    user_id?: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
     status?: OrderStatus;
     /** The products ordered. */
@@ -17888,6 +18130,8 @@ export interface OrderCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17928,6 +18172,8 @@ export interface OrderPaidEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17968,6 +18214,8 @@ export interface OrderCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18008,6 +18256,8 @@ export interface OrderRefundedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18030,6 +18280,8 @@ export interface RefundBefore {
     order_id?: OrderId;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
+    /** The user who ordered. */
+    user_id?: UserId;
     /**
      * Refunded amount, in the minor unit of the currency.
      * @example 500
@@ -18037,12 +18289,8 @@ export interface RefundBefore {
     amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency?: Currency;
-    /**
-     * `pending` until the gateway confirms the refund.
-     * @example succeeded
-     * @enum {string}
-     */
-    status?: "pending" | "succeeded" | "failed";
+    /** `pending` until the gateway confirms the refund. */
+    status?: RefundStatus;
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -18081,6 +18329,8 @@ export interface RefundCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18121,6 +18371,8 @@ export interface RefundUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18146,11 +18398,8 @@ export interface CheckoutBefore {
     url?: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
     mode?: CheckoutMode;
-    /**
-     * `complete` sessions are paid; `expired` sessions can no longer be paid.
-     * @enum {string}
-     */
-    status?: "open" | "complete" | "expired";
+    /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
+    status?: CheckoutStatus;
     /**
      * Whether the order was paid by this session.
      * @enum {string}
@@ -18165,6 +18414,8 @@ export interface CheckoutBefore {
     subscription_id?: SubscriptionId | null;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
+    /** The user who ordered. */
+    user_id?: UserId;
     /** Amount to pay, in the minor unit of the currency. */
     total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
@@ -18214,6 +18465,8 @@ export interface CheckoutCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18254,6 +18507,8 @@ export interface CheckoutCompletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18294,6 +18549,8 @@ export interface CheckoutExpiredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18314,6 +18571,8 @@ export interface SubscriptionBefore {
     id?: SubscriptionId;
     /** The project of the subscription. `null` for your own. */
     project_id?: ProjectId | null;
+    /** The user who subscribed. */
+    user_id?: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
     status?: SubscriptionStatus;
     /** The recurring price. */
@@ -18378,6 +18637,8 @@ export interface SubscriptionCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18418,6 +18679,8 @@ export interface SubscriptionUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18458,6 +18721,8 @@ export interface SubscriptionCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18534,6 +18799,8 @@ export interface WebhookEndpointCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18574,6 +18841,8 @@ export interface WebhookEndpointUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18614,6 +18883,8 @@ export interface WebhookEndpointDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18654,6 +18925,8 @@ export interface WebhookEndpointSecretRotatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18694,6 +18967,8 @@ export interface WebhookEndpointTestedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18752,6 +19027,8 @@ export interface WebhookEndpointRecoveredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18792,6 +19069,8 @@ export interface WebhookEndpointDisabledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18878,6 +19157,8 @@ export interface WebhookDeliveryRedeliveredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19751,8 +20032,10 @@ export interface ListOrdersQuery {
     sort?: "created_at" | "total_amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
     /** Only orders with this status. */
     status?: OrderStatus;
     /** Only orders of this subscription. */
@@ -19832,6 +20115,46 @@ export interface GetRefundPath {
     /** The id of the refund. */
     refund_id: RefundId;
 }
+export interface ListAllRefundsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** Field to sort by. */
+    sort?: "created_at" | "amount";
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
+    /** Only refunds with this status. */
+    status?: RefundStatus;
+    /** Only refunds of this order. */
+    order_id?: OrderId;
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+}
+export interface ListCheckoutsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** Field to sort by. */
+    sort?: "created_at" | "expires_at";
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
+    /** Only checkout sessions with this status. */
+    status?: CheckoutStatus;
+    /** Only checkout sessions of this order. */
+    order_id?: OrderId;
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+}
 export interface CreateCheckoutHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -19861,8 +20184,10 @@ export interface ListSubscriptionsQuery {
     sort?: "created_at" | "current_period_end";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
     /** Only subscriptions with this status. */
     status?: SubscriptionStatus;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */

@@ -52,13 +52,15 @@ DELETE FROM members WHERE project_id IN (SELECT id FROM expired)`,
  */
 export const findApiKey = optional<{ digest: string }, FindApiKeyRow>(
   'users/find-api-key',
-  `SELECT k.id, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at, u.status, u.role
+  `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at, u.status,
+  u.role
 FROM api_keys k JOIN users u ON u.id = k.user_id
 WHERE k.digest = decode($1, 'hex')`,
   ['digest'],
 )
 export interface FindApiKeyRow {
   id: string
+  name: string
   user_id: string
   scopes: string[]
   project_ids: string[]

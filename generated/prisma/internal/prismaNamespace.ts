@@ -435,6 +435,7 @@ export const ModelName = {
   Refund: 'Refund',
   Subscription: 'Subscription',
   GatewayEvent: 'GatewayEvent',
+  SalesCount: 'SalesCount',
   PaymentClock: 'PaymentClock'
 } as const
 
@@ -451,7 +452,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "paymentClock"
+    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -3267,6 +3268,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    SalesCount: {
+      payload: Prisma.$SalesCountPayload<ExtArgs>
+      fields: Prisma.SalesCountFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SalesCountFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SalesCountFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>
+        }
+        findFirst: {
+          args: Prisma.SalesCountFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SalesCountFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>
+        }
+        findMany: {
+          args: Prisma.SalesCountFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>[]
+        }
+        create: {
+          args: Prisma.SalesCountCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>
+        }
+        createMany: {
+          args: Prisma.SalesCountCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SalesCountCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>[]
+        }
+        delete: {
+          args: Prisma.SalesCountDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>
+        }
+        update: {
+          args: Prisma.SalesCountUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>
+        }
+        deleteMany: {
+          args: Prisma.SalesCountDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SalesCountUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SalesCountUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>[]
+        }
+        upsert: {
+          args: Prisma.SalesCountUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SalesCountPayload>
+        }
+        aggregate: {
+          args: Prisma.SalesCountAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSalesCount>
+        }
+        groupBy: {
+          args: Prisma.SalesCountGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SalesCountGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SalesCountCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SalesCountCountAggregateOutputType> | number
+        }
+      }
+    }
     PaymentClock: {
       payload: Prisma.$PaymentClockPayload<ExtArgs>
       fields: Prisma.PaymentClockFieldRefs
@@ -3519,6 +3594,7 @@ export const EventScalarFieldEnum = {
   scope: 'scope',
   role: 'role',
   requestId: 'requestId',
+  actor: 'actor',
   data: 'data',
   createdAt: 'createdAt'
 } as const
@@ -3955,6 +4031,8 @@ export type PaymentScalarFieldEnum = (typeof PaymentScalarFieldEnum)[keyof typeo
 export const RefundScalarFieldEnum = {
   id: 'id',
   orderId: 'orderId',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
   paymentId: 'paymentId',
   status: 'status',
   amount: 'amount',
@@ -4008,6 +4086,16 @@ export const GatewayEventScalarFieldEnum = {
 } as const
 
 export type GatewayEventScalarFieldEnum = (typeof GatewayEventScalarFieldEnum)[keyof typeof GatewayEventScalarFieldEnum]
+
+
+export const SalesCountScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  status: 'status',
+  count: 'count'
+} as const
+
+export type SalesCountScalarFieldEnum = (typeof SalesCountScalarFieldEnum)[keyof typeof SalesCountScalarFieldEnum]
 
 
 export const PaymentClockScalarFieldEnum = {
@@ -4645,6 +4733,7 @@ export type GlobalOmitConfig = {
   refund?: Prisma.RefundOmit
   subscription?: Prisma.SubscriptionOmit
   gatewayEvent?: Prisma.GatewayEventOmit
+  salesCount?: Prisma.SalesCountOmit
   paymentClock?: Prisma.PaymentClockOmit
 }
 

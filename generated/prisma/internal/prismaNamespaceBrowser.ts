@@ -89,6 +89,7 @@ export const ModelName = {
   Refund: 'Refund',
   Subscription: 'Subscription',
   GatewayEvent: 'GatewayEvent',
+  SalesCount: 'SalesCount',
   PaymentClock: 'PaymentClock'
 } as const
 
@@ -247,6 +248,7 @@ export const EventScalarFieldEnum = {
   scope: 'scope',
   role: 'role',
   requestId: 'requestId',
+  actor: 'actor',
   data: 'data',
   createdAt: 'createdAt'
 } as const
@@ -683,6 +685,8 @@ export type PaymentScalarFieldEnum = (typeof PaymentScalarFieldEnum)[keyof typeo
 export const RefundScalarFieldEnum = {
   id: 'id',
   orderId: 'orderId',
+  projectId: 'projectId',
+  ownerId: 'ownerId',
   paymentId: 'paymentId',
   status: 'status',
   amount: 'amount',
@@ -736,6 +740,16 @@ export const GatewayEventScalarFieldEnum = {
 } as const
 
 export type GatewayEventScalarFieldEnum = (typeof GatewayEventScalarFieldEnum)[keyof typeof GatewayEventScalarFieldEnum]
+
+
+export const SalesCountScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  status: 'status',
+  count: 'count'
+} as const
+
+export type SalesCountScalarFieldEnum = (typeof SalesCountScalarFieldEnum)[keyof typeof SalesCountScalarFieldEnum]
 
 
 export const PaymentClockScalarFieldEnum = {

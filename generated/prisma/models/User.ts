@@ -260,6 +260,7 @@ export type UserWhereInput = {
   orders?: Prisma.OrderListRelationFilter
   checkouts?: Prisma.CheckoutListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
+  refunds?: Prisma.RefundListRelationFilter
 }
 
 export type UserOrderByWithRelationInput = {
@@ -294,6 +295,7 @@ export type UserOrderByWithRelationInput = {
   orders?: Prisma.OrderOrderByRelationAggregateInput
   checkouts?: Prisma.CheckoutOrderByRelationAggregateInput
   subscriptions?: Prisma.SubscriptionOrderByRelationAggregateInput
+  refunds?: Prisma.RefundOrderByRelationAggregateInput
 }
 
 export type UserWhereUniqueInput = Prisma.AtLeast<{
@@ -331,6 +333,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   orders?: Prisma.OrderListRelationFilter
   checkouts?: Prisma.CheckoutListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
+  refunds?: Prisma.RefundListRelationFilter
 }, "id" | "email">
 
 export type UserOrderByWithAggregationInput = {
@@ -403,6 +406,7 @@ export type UserCreateInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateInput = {
@@ -437,6 +441,7 @@ export type UserUncheckedCreateInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUpdateInput = {
@@ -471,6 +476,7 @@ export type UserUpdateInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateInput = {
@@ -505,6 +511,7 @@ export type UserUncheckedUpdateInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateManyInput = {
@@ -875,6 +882,20 @@ export type UserUpdateOneRequiredWithoutCheckoutsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutCheckoutsInput, Prisma.UserUpdateWithoutCheckoutsInput>, Prisma.UserUncheckedUpdateWithoutCheckoutsInput>
 }
 
+export type UserCreateNestedOneWithoutRefundsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutRefundsInput, Prisma.UserUncheckedCreateWithoutRefundsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutRefundsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutRefundsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutRefundsInput, Prisma.UserUncheckedCreateWithoutRefundsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutRefundsInput
+  upsert?: Prisma.UserUpsertWithoutRefundsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutRefundsInput, Prisma.UserUpdateWithoutRefundsInput>, Prisma.UserUncheckedUpdateWithoutRefundsInput>
+}
+
 export type UserCreateNestedOneWithoutSubscriptionsInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutSubscriptionsInput, Prisma.UserUncheckedCreateWithoutSubscriptionsInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutSubscriptionsInput
@@ -920,6 +941,7 @@ export type UserCreateWithoutSettingsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutSettingsInput = {
@@ -953,6 +975,7 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutSettingsInput = {
@@ -1002,6 +1025,7 @@ export type UserUpdateWithoutSettingsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSettingsInput = {
@@ -1035,6 +1059,7 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutApiKeysInput = {
@@ -1068,6 +1093,7 @@ export type UserCreateWithoutApiKeysInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutApiKeysInput = {
@@ -1101,6 +1127,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutApiKeysInput = {
@@ -1150,6 +1177,7 @@ export type UserUpdateWithoutApiKeysInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutApiKeysInput = {
@@ -1183,6 +1211,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutOwnedInput = {
@@ -1216,6 +1245,7 @@ export type UserCreateWithoutOwnedInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutOwnedInput = {
@@ -1249,6 +1279,7 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutOwnedInput = {
@@ -1298,6 +1329,7 @@ export type UserUpdateWithoutOwnedInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOwnedInput = {
@@ -1331,6 +1363,7 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutMembershipsInput = {
@@ -1364,6 +1397,7 @@ export type UserCreateWithoutMembershipsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutMembershipsInput = {
@@ -1397,6 +1431,7 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutMembershipsInput = {
@@ -1435,6 +1470,7 @@ export type UserCreateWithoutAddedInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutAddedInput = {
@@ -1468,6 +1504,7 @@ export type UserUncheckedCreateWithoutAddedInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutAddedInput = {
@@ -1517,6 +1554,7 @@ export type UserUpdateWithoutMembershipsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutMembershipsInput = {
@@ -1550,6 +1588,7 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUpsertWithoutAddedInput = {
@@ -1594,6 +1633,7 @@ export type UserUpdateWithoutAddedInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAddedInput = {
@@ -1627,6 +1667,7 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutInvitationsInput = {
@@ -1660,6 +1701,7 @@ export type UserCreateWithoutInvitationsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutInvitationsInput = {
@@ -1693,6 +1735,7 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutInvitationsInput = {
@@ -1742,6 +1785,7 @@ export type UserUpdateWithoutInvitationsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutInvitationsInput = {
@@ -1775,6 +1819,7 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutCountsInput = {
@@ -1808,6 +1853,7 @@ export type UserCreateWithoutCountsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutCountsInput = {
@@ -1841,6 +1887,7 @@ export type UserUncheckedCreateWithoutCountsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutCountsInput = {
@@ -1890,6 +1937,7 @@ export type UserUpdateWithoutCountsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutCountsInput = {
@@ -1923,6 +1971,7 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutEndpointsInput = {
@@ -1956,6 +2005,7 @@ export type UserCreateWithoutEndpointsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutEndpointsInput = {
@@ -1989,6 +2039,7 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutEndpointsInput = {
@@ -2038,6 +2089,7 @@ export type UserUpdateWithoutEndpointsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutEndpointsInput = {
@@ -2071,6 +2123,7 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutFilesInput = {
@@ -2104,6 +2157,7 @@ export type UserCreateWithoutFilesInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutFilesInput = {
@@ -2137,6 +2191,7 @@ export type UserUncheckedCreateWithoutFilesInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutFilesInput = {
@@ -2186,6 +2241,7 @@ export type UserUpdateWithoutFilesInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutFilesInput = {
@@ -2219,6 +2275,7 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutLinksInput = {
@@ -2252,6 +2309,7 @@ export type UserCreateWithoutLinksInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutLinksInput = {
@@ -2285,6 +2343,7 @@ export type UserUncheckedCreateWithoutLinksInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutLinksInput = {
@@ -2334,6 +2393,7 @@ export type UserUpdateWithoutLinksInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutLinksInput = {
@@ -2367,6 +2427,7 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutUploadsInput = {
@@ -2400,6 +2461,7 @@ export type UserCreateWithoutUploadsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutUploadsInput = {
@@ -2433,6 +2495,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutUploadsInput = {
@@ -2482,6 +2545,7 @@ export type UserUpdateWithoutUploadsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutUploadsInput = {
@@ -2515,6 +2579,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutAvatarInput = {
@@ -2548,6 +2613,7 @@ export type UserCreateWithoutAvatarInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutAvatarInput = {
@@ -2581,6 +2647,7 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutAvatarInput = {
@@ -2630,6 +2697,7 @@ export type UserUpdateWithoutAvatarInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAvatarInput = {
@@ -2663,6 +2731,7 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutKnowledgeBasesInput = {
@@ -2696,6 +2765,7 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
@@ -2729,6 +2799,7 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutKnowledgeBasesInput = {
@@ -2778,6 +2849,7 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
@@ -2811,6 +2883,7 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutSessionsInput = {
@@ -2844,6 +2917,7 @@ export type UserCreateWithoutSessionsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutSessionsInput = {
@@ -2877,6 +2951,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutSessionsInput = {
@@ -2926,6 +3001,7 @@ export type UserUpdateWithoutSessionsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSessionsInput = {
@@ -2959,6 +3035,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutMessagesInput = {
@@ -2992,6 +3069,7 @@ export type UserCreateWithoutMessagesInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutMessagesInput = {
@@ -3025,6 +3103,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutMessagesInput = {
@@ -3074,6 +3153,7 @@ export type UserUpdateWithoutMessagesInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutMessagesInput = {
@@ -3107,6 +3187,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutOrdersInput = {
@@ -3140,6 +3221,7 @@ export type UserCreateWithoutOrdersInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutUserInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutOrdersInput = {
@@ -3173,6 +3255,7 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutOrdersInput = {
@@ -3222,6 +3305,7 @@ export type UserUpdateWithoutOrdersInput = {
   messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOrdersInput = {
@@ -3255,6 +3339,7 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserCreateWithoutCheckoutsInput = {
@@ -3288,6 +3373,7 @@ export type UserCreateWithoutCheckoutsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutUserInput
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutCheckoutsInput = {
@@ -3321,6 +3407,7 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutCheckoutsInput = {
@@ -3370,6 +3457,7 @@ export type UserUpdateWithoutCheckoutsInput = {
   messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutCheckoutsInput = {
@@ -3402,6 +3490,159 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+}
+
+export type UserCreateWithoutRefundsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+}
+
+export type UserUncheckedCreateWithoutRefundsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+}
+
+export type UserCreateOrConnectWithoutRefundsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutRefundsInput, Prisma.UserUncheckedCreateWithoutRefundsInput>
+}
+
+export type UserUpsertWithoutRefundsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutRefundsInput, Prisma.UserUncheckedUpdateWithoutRefundsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutRefundsInput, Prisma.UserUncheckedCreateWithoutRefundsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutRefundsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutRefundsInput, Prisma.UserUncheckedUpdateWithoutRefundsInput>
+}
+
+export type UserUpdateWithoutRefundsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+}
+
+export type UserUncheckedUpdateWithoutRefundsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
@@ -3436,6 +3677,7 @@ export type UserCreateWithoutSubscriptionsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutUserInput
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
 }
 
 export type UserUncheckedCreateWithoutSubscriptionsInput = {
@@ -3469,6 +3711,7 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
 }
 
 export type UserCreateOrConnectWithoutSubscriptionsInput = {
@@ -3518,6 +3761,7 @@ export type UserUpdateWithoutSubscriptionsInput = {
   messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSubscriptionsInput = {
@@ -3551,6 +3795,7 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
 }
 
 
@@ -3575,6 +3820,7 @@ export type UserCountOutputType = {
   orders: number
   checkouts: number
   subscriptions: number
+  refunds: number
 }
 
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -3594,6 +3840,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   orders?: boolean | UserCountOutputTypeCountOrdersArgs
   checkouts?: boolean | UserCountOutputTypeCountCheckoutsArgs
   subscriptions?: boolean | UserCountOutputTypeCountSubscriptionsArgs
+  refunds?: boolean | UserCountOutputTypeCountRefundsArgs
 }
 
 /**
@@ -3718,6 +3965,13 @@ export type UserCountOutputTypeCountSubscriptionsArgs<ExtArgs extends runtime.Ty
   where?: Prisma.SubscriptionWhereInput
 }
 
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountRefundsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.RefundWhereInput
+}
+
 
 export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -3751,6 +4005,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   orders?: boolean | Prisma.User$ordersArgs<ExtArgs>
   checkouts?: boolean | Prisma.User$checkoutsArgs<ExtArgs>
   subscriptions?: boolean | Prisma.User$subscriptionsArgs<ExtArgs>
+  refunds?: boolean | Prisma.User$refundsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["user"]>
 
@@ -3822,6 +4077,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   orders?: boolean | Prisma.User$ordersArgs<ExtArgs>
   checkouts?: boolean | Prisma.User$checkoutsArgs<ExtArgs>
   subscriptions?: boolean | Prisma.User$subscriptionsArgs<ExtArgs>
+  refunds?: boolean | Prisma.User$refundsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type UserIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -3848,6 +4104,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     orders: Prisma.$OrderPayload<ExtArgs>[]
     checkouts: Prisma.$CheckoutPayload<ExtArgs>[]
     subscriptions: Prisma.$SubscriptionPayload<ExtArgs>[]
+    refunds: Prisma.$RefundPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -4284,6 +4541,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   orders<T extends Prisma.User$ordersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$ordersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OrderPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   checkouts<T extends Prisma.User$checkoutsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$checkoutsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$CheckoutPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   subscriptions<T extends Prisma.User$subscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$subscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  refunds<T extends Prisma.User$refundsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$refundsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RefundPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -5138,6 +5396,30 @@ export type User$subscriptionsArgs<ExtArgs extends runtime.Types.Extensions.Inte
   take?: number
   skip?: number
   distinct?: Prisma.SubscriptionScalarFieldEnum | Prisma.SubscriptionScalarFieldEnum[]
+}
+
+/**
+ * User.refunds
+ */
+export type User$refundsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Refund
+   */
+  select?: Prisma.RefundSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Refund
+   */
+  omit?: Prisma.RefundOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.RefundInclude<ExtArgs> | null
+  where?: Prisma.RefundWhereInput
+  orderBy?: Prisma.RefundOrderByWithRelationInput | Prisma.RefundOrderByWithRelationInput[]
+  cursor?: Prisma.RefundWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.RefundScalarFieldEnum | Prisma.RefundScalarFieldEnum[]
 }
 
 /**
