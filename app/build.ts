@@ -14,7 +14,7 @@ import { allowOrigins } from './http/cors.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
 import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } from './http/errors.ts'
 import { addJsonParser } from './http/json-body.ts'
-import { operationsAt } from './http/operations-by-path.ts'
+import { methodsOf, operationsAt } from './http/operations-by-path.ts'
 import type { RateLimits } from './http/rate-limit.ts'
 import { registerRoutes } from './http/routes.ts'
 import type { SseStream } from './http/sse.ts'
@@ -162,7 +162,7 @@ function hasEmptySegment(request: FastifyRequest): boolean {
 
 /** 405 with Allow when the path has other methods, else 404. */
 function unrouted(request: FastifyRequest): FastifyError {
-  const allowed = new Set<string>(operationsAt(request.url).map(({ method }) => method))
+  const allowed = new Set<string>(operationsAt(request.url).flatMap(methodsOf))
   if (allowed.has('GET')) allowed.add('HEAD')
   const error = allowed.size === 0 ? notFound('path') : methodNotAllowed(request.method, [...allowed])
   return error as unknown as FastifyError

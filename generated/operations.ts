@@ -255,6 +255,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProfile: {
     id: "updateProfile",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/user/profile",
     url: "/v1/user/profile",
     tag: "user",
@@ -300,6 +301,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateSettings: {
     id: "updateSettings",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/user/settings",
     url: "/v1/user/settings",
     tag: "user",
@@ -613,6 +615,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateUser: {
     id: "updateUser",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/users/{id}",
     url: "/v1/users/:id",
     tag: "users",
@@ -724,6 +727,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProject: {
     id: "updateProject",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/projects/{id}",
     url: "/v1/projects/:id",
     tag: "projects",
@@ -902,6 +906,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateMember: {
     id: "updateMember",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/projects/{id}/members/{member_id}",
     url: "/v1/projects/:id/members/:member_id",
     tag: "members",
@@ -1214,6 +1219,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateFile: {
     id: "updateFile",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/storage/files/{id}",
     url: "/v1/storage/files/:id",
     tag: "storage",
@@ -1579,6 +1585,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateSession: {
     id: "updateSession",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/sessions/{id}",
     url: "/v1/ai/sessions/:id",
     tag: "ai-sessions",
@@ -1668,6 +1675,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateMessage: {
     id: "updateMessage",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/messages/{id}",
     url: "/v1/ai/messages/:id",
     tag: "ai-messages",
@@ -1825,6 +1833,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateKnowledgeBase: {
     id: "updateKnowledgeBase",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/knowledge/{id}",
     url: "/v1/ai/knowledge/:id",
     tag: "ai-knowledge",
@@ -1959,6 +1968,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateDocument: {
     id: "updateDocument",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/knowledge/{id}/documents/{document_id}",
     url: "/v1/ai/knowledge/:id/documents/:document_id",
     tag: "ai-documents",
@@ -2115,6 +2125,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProduct: {
     id: "updateProduct",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/payments/products/{id}",
     url: "/v1/payments/products/:id",
     tag: "payments-catalogue",
@@ -2204,6 +2215,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updatePrice: {
     id: "updatePrice",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/payments/prices/{id}",
     url: "/v1/payments/prices/:id",
     tag: "payments-catalogue",
@@ -2904,6 +2916,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateWebhookEndpoint: {
     id: "updateWebhookEndpoint",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/webhooks/endpoints/{id}",
     url: "/v1/webhooks/endpoints/:id",
     tag: "webhooks",

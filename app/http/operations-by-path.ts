@@ -8,7 +8,12 @@ const patterns = Object.values<OperationInfo>(operations).map((info) => ({
   pattern: patternOf(info.path),
 }))
 
-/** The operations at the path of a URL, one per method; empty for an unknown path. */
+/** The methods with which the operation can be called. */
+export function methodsOf({ method, acceptsPatch }: OperationInfo): string[] {
+  return acceptsPatch === true ? [method, 'PATCH'] : [method]
+}
+
+/** The operations at the path of a URL, empty for an unknown path. */
 export function operationsAt(url: string): OperationInfo[] {
   const path = url.split('?')[0]
   return patterns.filter(({ pattern }) => pattern.test(path)).map(({ info }) => info)

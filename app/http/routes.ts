@@ -10,6 +10,7 @@ import { skeleton } from '../../generated/routes.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Operations } from '../../services/handler.ts'
 import { requireOneUtf8Type } from './json-body.ts'
+import { methodsOf } from './operations-by-path.ts'
 import { OperationRoute, type EdgeContext } from './route.ts'
 import { fieldsType, takesFields } from './validation.ts'
 
@@ -27,8 +28,8 @@ export async function registerRoutes(
   context: EdgeContext,
 ): Promise<void> {
   requireAllHandlers(handlers)
-  const routes = (await glueRoutes()).map(({ id, ...route }) => ({
-    ...route,
+  const routes = (await glueRoutes()).map(({ id }) => ({
+    method: methodsOf(operations[id]) as RouteOptions['method'],
     ...new OperationRoute(operations[id], handlers[id] as never, context).options(),
   }))
   const register = (scope: FastifyInstance, belongs: (info: OperationInfo) => boolean): void => {

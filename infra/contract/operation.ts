@@ -68,6 +68,8 @@ export interface FormInfo {
 export interface OperationInfo {
   id: string
   method: string
+  /** Whether PATCH does the same. Only for PUT. */
+  acceptsPatch?: boolean
   /** The path as in the spec, with the server's prefix: `/v1/projects/{id}`. */
   path: string
   /** The path in the notation of Fastify's router. */

@@ -17,6 +17,7 @@ import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
 import { addEvents, emitEvents, eventUnions } from './events.ts'
 import { operationsOf, type Operation } from './model.ts'
+import { withPatchOperations } from './patch-operations.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
 import { compileRequests, compileResponses, createCompilers, type Compilers } from './validators.ts'
@@ -59,7 +60,10 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
   // Before the compilation: it adds the objects and payloads of events to the pools.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
-  const published = Object.fromEntries(Object.entries(document).filter(([key]) => !unpublished.has(key)))
+  const published = {
+    ...Object.fromEntries(Object.entries(document).filter(([key]) => !unpublished.has(key))),
+    paths: withPatchOperations(document.paths),
+  }
   const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const served = new Map([
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],

@@ -1,6 +1,7 @@
 // The operations of the bundled document in the form that all emitters use.
 import { deprecationOf, type Deprecation } from './deprecation.ts'
 import { methods } from './methods.ts'
+import { acceptsPatch } from './patch-operations.ts'
 import { resolve } from './resolve.ts'
 import { serverPath } from './servers.ts'
 
@@ -51,6 +52,8 @@ export interface Body {
 export interface Operation {
   id: string
   method: 'get' | 'put' | 'post' | 'delete' | 'patch' | 'options'
+  /** Whether PATCH does the same. */
+  acceptsPatch: boolean
   /** The path without the server's prefix. */
   path: string
   /** The path with the server's prefix. */
@@ -91,6 +94,7 @@ export function operationsOf(document: Json): Operation[] {
       found.push({
         id: operation.operationId,
         method,
+        acceptsPatch: method === 'put' && acceptsPatch(item),
         path,
         fullPath: serverPath(operation.servers ?? item.servers ?? document.servers) + path,
         tag: operation.tags[0],

@@ -162,6 +162,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
   return {
     id: o.id,
     method: o.method.toUpperCase(),
+    acceptsPatch: o.acceptsPatch ? true : undefined,
     path: o.fullPath,
     url: routerUrl(o.fullPath),
     tag: o.tag,

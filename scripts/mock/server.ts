@@ -61,7 +61,7 @@ export async function createMock({
     const path = request.url.split('?')[0]
     const allowed = operations
       .filter((operation) => patternOf(operation.fullPath).test(path))
-      .map(({ method }) => method.toUpperCase())
+      .flatMap(methodsOf)
     return answerError(
       allowed.length === 0 ? notFound('path') : methodNotAllowed(request.method, allowed),
       request,
@@ -71,7 +71,7 @@ export async function createMock({
   for (const operation of operations) {
     const isReal = has.has(operation.id)
     app.route({
-      method: operation.method.toUpperCase(),
+      method: methodsOf(operation),
       url: routerUrl(operation.fullPath),
       async handler(request, reply) {
         onAnswer(`${request.method} ${request.url} → ${isReal ? real : 'mock'} (${operation.id})`)
@@ -152,4 +152,8 @@ async function operationsAt(real: string): Promise<Set<string>> {
       .map((operation) => operation?.operationId)
       .filter((id) => id !== undefined),
   )
+}
+
+function methodsOf({ method, acceptsPatch }: Operation): string[] {
+  return acceptsPatch ? [method.toUpperCase(), 'PATCH'] : [method.toUpperCase()]
 }

@@ -58,12 +58,15 @@ export function openapiWithSamples(): string {
     Object.entries<Json>(document.paths).map(([path, item]) => [
       path,
       Object.fromEntries(
-        Object.entries<Json>(item).map(([key, value]) => [
-          key,
-          operations[value.operationId] === undefined
-            ? value
-            : withSamples(document, withOwnServer(value), operations[value.operationId]),
-        ]),
+        // PATCH does the same as PUT, whose description says so.
+        Object.entries<Json>(item)
+          .filter(([, value]) => value['x-same-as'] === undefined)
+          .map(([key, value]) => [
+            key,
+            operations[value.operationId] === undefined
+              ? value
+              : withSamples(document, withOwnServer(value), operations[value.operationId]),
+          ]),
       ),
     ]),
   )

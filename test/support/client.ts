@@ -4,6 +4,7 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
 import type { Readable } from 'node:stream'
 import { type Dispatcher, request } from 'undici'
+import { methodsOf } from '../../app/http/operations-by-path.ts'
 import { patternOf } from '../../infra/validation/path-template.ts'
 import { headersOf } from './contract-schema.ts'
 import { headerProblem } from './header-values.ts'
@@ -36,7 +37,7 @@ const table = Object.values(operations)
 /** The operation of a method and path, or null. */
 export function operationAt(method: string, path: string): OperationId | null {
   const plain = path.split('?')[0]
-  const found = table.find(({ info, pattern }) => info.method === method && pattern.test(plain))
+  const found = table.find(({ info, pattern }) => methodsOf(info).includes(method) && pattern.test(plain))
   return found === undefined ? null : (found.info.id as OperationId)
 }
 

@@ -690,7 +690,11 @@ export function pathOf({ id, params = {}, query = {} }: OperationRequest): strin
 /** Sends the request, optionally with another key (null for none), headers or body. */
 export async function send(
   request: OperationRequest,
-  { key = request.caller.key, ...init }: CallOptions & { key?: string | null } = {},
+  {
+    key = request.caller.key,
+    method = operations[request.id].method,
+    ...init
+  }: CallOptions & { key?: string | null; method?: string } = {},
 ): Promise<Reply> {
   const content = init.raw === undefined ? encodedBody(request) : undefined
   const sent = {
@@ -701,7 +705,7 @@ export async function send(
     },
     ...(content !== undefined && { raw: content.raw }),
   }
-  return await createClient(request.server.url, key).call(operations[request.id].method, pathOf(request), {
+  return await createClient(request.server.url, key).call(method, pathOf(request), {
     ...init,
     ...sent,
   })

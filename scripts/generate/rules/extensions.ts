@@ -38,6 +38,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-idempotency': oneOf('handler', 'none'),
     'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
     'x-secret-answer': yes,
+    'x-replaces': yes,
     'x-deprecated-at': anything,
     'x-sunset': anything,
     'x-successor': anything,
