@@ -1,34 +1,18 @@
 // Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
 // with the API key, an Idempotency-Key if the operation accepts one, and retries.
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch'
-import { systemClock, type Clock } from './clock.ts'
+import { answerStream, type AnswerShape } from './answer-stream.ts'
+import { encodeBody } from './body.ts'
+import type { Clock } from './clock.ts'
 import { startDeadline } from './deadline.ts'
-import { PlatformError } from './error.ts'
-import { readEvents } from './events.ts'
-import { encodeForm, randomText, type FormShape } from './form.ts'
-import { itemsOf, pagesOf, type ListInput, type ListKind, type Page } from './pages.ts'
+import { ApiError, apiErrorOf, withAbortError } from './error.ts'
+import { readEvents, type StreamedEvent } from './events.ts'
+import { randomText, type FormShape } from './form.ts'
+import { isWebPage, settingsOf, type ClientOptions, type Settings } from './options.ts'
+import { itemsOf, listAnswer, pagesOf, type ListInput, type ListKind, type Page } from './pages.ts'
 import { withProgress, type Progress, type UploadBody } from './progress.ts'
-import { RepeatableRequest, sendWithRetries, type Transport } from './retry.ts'
-
-export interface ClientOptions {
-  /** The server's URL without `/v1`. */
-  baseUrl: string
-  /** Without a key only public operations can be called. */
-  apiKey?: string
-  /** Replaces the global fetch. */
-  fetch?: (request: Request) => Promise<Response>
-  /** Retries per call, if a second attempt has no second effect. Default 3. */
-  retries?: number
-  /**
-   * The time limit of a call in milliseconds, including all retries; for streams and downloads, until the
-   * response headers. Default 120,000, and none for uploads. null: no limit.
-   */
-  timeout?: number | null
-  /** The User-Agent header. Browsers send their own. */
-  userAgent?: string
-  /** Replaces the system clock, for tests. */
-  clock?: Clock
-}
+import { resourcesOf } from './resources.ts'
+import { RepeatableRequest, sendWithRetries, type RetryOptions, type Transport } from './retry.ts'
 
 /** A row of the generated table of operations. */
 export interface OperationRow {
@@ -36,11 +20,18 @@ export interface OperationRow {
   path: string
   /** The server's prefix of the path. */
   prefix: string
+  /** The name by resource, such as `projects.members.add`, if it has one. */
+  name?: string
+  /** Whether there is a body; otherwise whether there are query parameters. */
+  body?: boolean
+  query?: boolean
   /** The kind of the success body; null if there is none. */
   answer: 'json' | 'text' | 'bytes' | 'events' | null
   /** The media type of the request body, unless it is JSON or a form with a file. */
   type?: string
   form?: FormShape
+  /** Whether an operation with a form accepts JSON too. */
+  json?: boolean
   /** Whether the operation accepts an Idempotency-Key. */
   idempotent?: boolean
   list?: ListKind
@@ -48,6 +39,8 @@ export interface OperationRow {
   ends?: readonly string[]
   /** Whether a stream can resume with Last-Event-ID. */
   resumes?: boolean
+  /** The events of a stream that are an answer. */
+  answers?: AnswerShape
 }
 
 interface CallInput extends ListInput {
@@ -65,65 +58,53 @@ interface Result {
   response: Response
 }
 
-interface EncodedBody {
-  body?: object | string
-  type?: string
-  upload?: UploadBody
-}
-
 /** The generated package adds the types. */
 export interface UntypedClient {
   methods: Record<string, (input?: any) => any>
+  resources: Record<string, any>
   api: FetchClient<any>
   clock: Clock
 }
 
-const defaults = { retries: 3, timeout: 120_000, idleTimeout: 60_000 }
+const defaults = { timeout: 120_000, idleTimeout: 60_000 }
 
 export function createClient(
   table: Record<string, OperationRow>,
   options: ClientOptions,
   userAgent: string,
 ): UntypedClient {
-  const { baseUrl, clock = systemClock } = options
-  const fetch: Transport = options.fetch ?? ((request) => globalThis.fetch(request))
-  const base = baseUrl.replace(/\/+$/, '')
-  const prefix =
-    Object.values(table)
-      .map((row) => row.prefix)
-      .find((one) => one !== '') ?? ''
+  const prefix = Object.values(table).find((row) => row.prefix !== '')?.prefix ?? ''
+  const settings = settingsOf(options, prefix)
+  const { clock, baseUrl } = settings
   const retrying =
-    (limits: { retries?: number; until?: number; transport?: Transport; readBody?: boolean }): Transport =>
-    (request) =>
-      sendWithRetries(request, {
-        transport: fetch,
-        until: Infinity,
-        readBody: false,
-        clock,
-        ...limits,
-        retries: limits.retries ?? options.retries ?? defaults.retries,
-      })
-
+    (limits: Partial<RetryOptions>): Transport =>
+    (request) => {
+      const operation = limits.operation ?? `${request.method} ${new URL(request.url).pathname}`
+      const common = { transport: settings.fetch, until: Infinity, readBody: false, clock, log: settings.log }
+      const retries = limits.retries ?? settings.retries
+      return sendWithRetries(request, { ...common, ...limits, operation, retries })
+    }
   const api = createFetchClient<any>({
-    baseUrl: base + prefix,
+    baseUrl: baseUrl + prefix,
     Request: RepeatableRequest,
     fetch: retrying({}),
   })
-  addRequestHeaders(api, table, options, userAgent)
+  addRequestHeaders(api, table, settings, userAgent)
 
   async function call(id: string, row: OperationRow, input: CallInput): Promise<Result> {
     requirePath(id, row, input.path)
-    const { body, type, upload } = encodeBody(row, input.body)
-    const deadline = startDeadline(timeoutOf(input, options, upload), clock, input.signal)
+    const { body, type, upload } = await encodeBody(row, input.body)
+    const deadline = startDeadline(id, timeoutOf(input, settings, upload), clock, input.signal)
     const streamed = row.answer === 'bytes' || row.answer === 'events'
     const transport =
       upload === undefined || input.onProgress === undefined
-        ? fetch
-        : withProgress(fetch, upload, increasing(upload.size, input.onProgress))
+        ? settings.fetch
+        : withProgress(settings.fetch, upload, increasing(upload.size, input.onProgress))
+    const limits = { operation: id, retries: input.retries, until: deadline.at, transport }
     try {
       const { data, error, response } = await deadline.within(
         (api.request as any)(row.method.toLowerCase(), row.path, {
-          baseUrl: base + row.prefix,
+          baseUrl: baseUrl + row.prefix,
           params: { path: input.path, query: input.query },
           headers: {
             ...(type !== undefined && { 'Content-Type': type }),
@@ -133,21 +114,30 @@ export function createClient(
           ...(body !== undefined && {
             body,
             ...(type !== undefined && { bodySerializer: (encoded: unknown) => encoded }),
+            ...(body instanceof ReadableStream && { duplex: 'half' }),
           }),
-          parseAs: streamed ? 'stream' : row.answer === 'text' ? 'text' : 'json',
+          parseAs: streamed ? 'stream' : 'text',
           signal: deadline.signal,
-          fetch: retrying({ retries: input.retries, until: deadline.at, transport, readBody: !streamed }),
+          fetch: retrying({ ...limits, readBody: !streamed }),
         }) as ReturnType<typeof api.request>,
       )
-      if (!response.ok) throw new PlatformError(id, response, error)
-      return { data: row.answer === 'bytes' ? response : data, response }
+      if (!response.ok) throw apiErrorOf(id, response, error)
+      return { data: decoded(id, row, data, response), response }
+    } catch (error) {
+      throw withAbortError(error, input.signal)
     } finally {
       deadline.clear()
     }
   }
 
-  function stream(id: string, row: OperationRow, input: CallInput): AsyncGenerator<unknown, void, undefined> {
+  function events(
+    id: string,
+    input: CallInput,
+    after: string | null = null,
+  ): AsyncGenerator<StreamedEvent, void> {
+    const row = table[id]
     return readEvents({
+      after,
       open: async (lastEventId, signal) => {
         const headers = {
           ...input.headers,
@@ -157,40 +147,53 @@ export function createClient(
       },
       ends: row.ends ?? [],
       resumes: row.resumes === true,
-      retries: input.retries ?? options.retries ?? defaults.retries,
+      retries: input.retries ?? settings.retries,
       idleTimeout: input.silence ?? defaults.idleTimeout,
       clock,
       signal: input.signal,
     })
   }
 
-  function methodOf(id: string, row: OperationRow): (input?: CallInput) => unknown {
-    if (row.answer === 'events') return (input = {}) => stream(id, row, input)
-    const plain = (input: CallInput = {}): Promise<unknown> => withResponse(call(id, row, input))
-    if (row.list === undefined) return plain
-    const { list } = row
-    const fetchPage = async (input: ListInput): Promise<Page> => (await call(id, row, input)).data as Page
-    return Object.assign(plain, {
-      all: (input: CallInput = {}) => itemsOf(list, input, fetchPage),
-      pages: (input: CallInput = {}) => pagesOf(list, input, fetchPage),
+  function stream(id: string, row: OperationRow, input: CallInput): AsyncGenerator<unknown, void, undefined> {
+    const { answers } = row
+    if (answers === undefined) return events(id, input)
+    const { signal, silence, retries } = input
+    return answerStream({
+      operation: id,
+      shape: answers,
+      open: () => events(id, input),
+      resume: (answer, last) =>
+        events(answers.resume, { path: { id: answer }, signal, silence, retries }, last),
     })
   }
 
-  return {
-    methods: Object.fromEntries(Object.entries(table).map(([id, row]) => [id, methodOf(id, row)])),
-    api,
-    clock,
+  function methodOf(id: string, row: OperationRow): (input?: CallInput) => unknown {
+    if (row.answer === 'events') return (input = {}) => stream(id, row, input)
+    const plain = (input: CallInput = {}): Promise<unknown> => withResponse(call(id, row, input))
+    const { list } = row
+    if (list === undefined) return plain
+    const fetchPage = async (input: ListInput): Promise<Page> => (await call(id, row, input)).data as Page
+    return Object.assign(
+      (input: CallInput = {}) => listAnswer(list, input, plain(input) as Promise<Page>, fetchPage),
+      {
+        all: (input: CallInput = {}) => itemsOf(list, input, fetchPage),
+        pages: (input: CallInput = {}) => pagesOf(list, input, fetchPage),
+      },
+    )
   }
+
+  const methods = Object.fromEntries(Object.entries(table).map(([id, row]) => [id, methodOf(id, row)]))
+  return { methods, resources: resourcesOf(table, methods), api, clock }
 }
 
 /** Adds the API key and an Idempotency-Key to requests without them, and outside browsers the User-Agent. */
 function addRequestHeaders(
   api: FetchClient<any>,
   table: Record<string, OperationRow>,
-  options: ClientOptions,
+  settings: Settings,
   userAgent: string,
 ): void {
-  const { apiKey } = options
+  const { apiKey } = settings
   const idempotent = new Set(
     Object.values(table)
       .filter((row) => row.idempotent)
@@ -199,9 +202,8 @@ function addRequestHeaders(
   api.use({
     onRequest({ request, schemaPath }) {
       const { headers } = request
-      if (apiKey !== undefined && !headers.has('authorization'))
-        headers.set('authorization', `Bearer ${apiKey}`)
-      if (!('document' in globalThis)) headers.set('user-agent', options.userAgent ?? userAgent)
+      if (apiKey !== null && !headers.has('authorization')) headers.set('authorization', `Bearer ${apiKey}`)
+      if (!isWebPage()) headers.set('user-agent', settings.userAgent ?? userAgent)
       // Set once per call, so that all attempts have the same key.
       if (idempotent.has(`${request.method} ${schemaPath}`) && !headers.has('idempotency-key'))
         headers.set('idempotency-key', randomText())
@@ -209,10 +211,24 @@ function addRequestHeaders(
   })
 }
 
+/** The body of a success. @throws ApiError if the response does not come from the API. */
+function decoded(id: string, { answer }: OperationRow, data: unknown, response: Response): unknown {
+  if (answer === 'bytes') return response
+  if (answer === 'events' && !response.headers.get('content-type')?.startsWith('text/event-stream'))
+    throw new ApiError(id, response, null)
+  if (answer !== 'json') return answer === null || data === '' ? undefined : data
+  if (typeof data !== 'string' || data === '') return undefined
+  try {
+    return JSON.parse(data)
+  } catch {
+    throw new ApiError(id, response, null)
+  }
+}
+
 /** The time limit of a call in milliseconds; null: no limit. The call overrides the client. */
-function timeoutOf(input: CallInput, options: ClientOptions, upload: UploadBody | undefined): number | null {
+function timeoutOf(input: CallInput, settings: Settings, upload: UploadBody | undefined): number | null {
   if (input.timeout !== undefined) return input.timeout
-  if (options.timeout !== undefined) return options.timeout
+  if (settings.timeout !== undefined) return settings.timeout
   return upload === undefined ? defaults.timeout : null
 }
 
@@ -228,24 +244,12 @@ function withResponse(result: Promise<Result>): Promise<unknown> {
   })
 }
 
-function encodeBody({ form, type }: OperationRow, body: unknown): EncodedBody {
-  if (body === undefined) return {}
-  if (form !== undefined && (body as Record<string, unknown>)[form.file] instanceof Blob) {
-    const { contentType, ...upload } = encodeForm(form, body as Record<string, unknown>)
-    return { body: upload.blob, type: contentType, upload }
-  }
-  if (type === undefined) return { body: body as object }
-  if (type === 'application/x-www-form-urlencoded')
-    return { body: new URLSearchParams(body as Record<string, string>).toString(), type }
-  const blob = body instanceof Blob ? body : new Blob([body as ArrayBuffer])
-  return { body: blob, type, upload: { blob, start: 0, size: blob.size } }
-}
-
 /** An empty parameter would result in the path of another operation. */
 function requirePath(id: string, { path }: OperationRow, values: Record<string, unknown> = {}): void {
   for (const [, name] of path.matchAll(/\{([^}]+)\}/g)) {
-    if (values[name] === undefined || values[name] === null || values[name] === '')
-      throw new TypeError(`${id} requires path.${name}.`)
+    const value = values[name]
+    if ((typeof value !== 'string' && typeof value !== 'number') || value === '')
+      throw new TypeError(`${id} requires the path parameter ${name}, a string.`)
   }
 }
 

@@ -1,6 +1,6 @@
 // The time limit of a call, including all retries and waits.
 import type { Clock } from './clock.ts'
-import { DeadlineError } from './error.ts'
+import { TimeoutError } from './error.ts'
 
 export interface Deadline {
   /** Aborted at the deadline or by the caller's signal. */
@@ -14,12 +14,16 @@ export interface Deadline {
 }
 
 /** @param timeout in milliseconds; null for no deadline. */
-export function startDeadline(timeout: number | null, clock: Clock, signal?: AbortSignal): Deadline {
+export function startDeadline(
+  operation: string,
+  timeout: number | null,
+  clock: Clock,
+  signal?: AbortSignal,
+): Deadline {
   const late = new AbortController()
-  const timer =
-    timeout === null
-      ? undefined
-      : setTimeout(() => late.abort(new DeadlineError(`The call took longer than ${timeout} ms.`)), timeout)
+  const expire = (): void =>
+    late.abort(new TimeoutError(`${operation} took longer than ${timeout} ms.`, { operation }))
+  const timer = timeout === null ? undefined : setTimeout(expire, timeout)
   const over = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
   return {
     signal: over,

@@ -2,7 +2,7 @@
 // After a disconnect the stream resumes if the operation accepts Last-Event-ID; otherwise it fails.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { backOff, type Clock } from './clock.ts'
-import { ConnectionError } from './error.ts'
+import { ConnectionError, throwIfAborted, withAbortError } from './error.ts'
 
 export interface StreamedEvent {
   event: string
@@ -11,6 +11,8 @@ export interface StreamedEvent {
 }
 
 export interface EventStreamOptions {
+  /** The id of the last event that is known; null to start at the beginning. */
+  after: string | null
   /** Opens the stream, after the event with this id if there is one. */
   open(lastEventId: string | null, signal: AbortSignal): Promise<Response>
   /** The events that end the stream. */
@@ -30,7 +32,10 @@ export function readEvents(options: EventStreamOptions): AsyncGenerator<Streamed
   const closed = new AbortController()
   const events = read(options, closed.signal)
   return {
-    next: () => events.next(),
+    next: () =>
+      events.next().catch((error: unknown) => {
+        throw withAbortError(error, options.signal)
+      }),
     throw: (error) => {
       closed.abort()
       return events.throw(error)
@@ -49,23 +54,23 @@ export function readEvents(options: EventStreamOptions): AsyncGenerator<Streamed
 }
 
 async function* read(
-  { open, ends, resumes, retries, idleTimeout, clock, signal }: EventStreamOptions,
+  { after, open, ends, resumes, retries, idleTimeout, clock, signal }: EventStreamOptions,
   closed: AbortSignal,
 ): AsyncGenerator<StreamedEvent, void, undefined> {
-  const state: State = { lastEventId: null, wait: null, failures: 0 }
+  const state: State = { lastEventId: after, wait: null, failures: 0 }
   const stopped = signal === undefined ? closed : AbortSignal.any([signal, closed])
   while (!closed.aborted) {
     let cause: unknown
     try {
       const response = await open(state.lastEventId, stopped)
       for await (const { event = 'message', data } of messagesOf(response, { idleTimeout, stopped, state })) {
-        signal?.throwIfAborted()
+        throwIfAborted(signal)
         yield { event, id: state.lastEventId, data: JSON.parse(data) }
         if (ends.includes(event)) return
       }
     } catch (error) {
       if (closed.aborted) return
-      signal?.throwIfAborted()
+      throwIfAborted(signal)
       if (!(error instanceof TypeError || error instanceof ConnectionError)) throw error
       cause = error
     }

@@ -1,6 +1,7 @@
-// Encodes a form with a file as one Blob (RFC 7578). The length is known, the file is read only when it is
-// sent, and the Blob can be sent again. Names are escaped as in
+// Encodes a form with a file (RFC 7578). A Blob is read only when it is sent, and can be sent again; a stream
+// is sent while it is read. Names are escaped as in
 // https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data.
+import { isStreamedFile, type StreamedFile } from './files.ts'
 
 export interface FormShape {
   /** The field of the file. */
@@ -10,39 +11,65 @@ export interface FormShape {
 }
 
 export interface EncodedForm {
-  blob: Blob
+  content: Blob | ReadableStream<Uint8Array>
   contentType: string
-  /** The offset of the file in the Blob. */
+  /** The length of the form in bytes; null if unknown. */
+  length: number | null
+  /** The offset of the file in the form. */
   start: number
-  /** The size of the file. */
+  /** The size of the file; Infinity if unknown. */
   size: number
 }
 
 /** The fields come before the file. undefined and null are left out; a list becomes repeated fields. */
-export function encodeForm({ file: fileField, json }: FormShape, body: Record<string, unknown>): EncodedForm {
-  const { [fileField]: file, ...fields } = body as { [name: string]: unknown } & Record<
-    typeof fileField,
-    Blob
-  >
-  const content = file as Blob & { name?: string }
+export function encodeForm(
+  { file: fileField, json }: FormShape,
+  fields: Record<string, unknown>,
+  file: (Blob & { name?: string }) | StreamedFile,
+): EncodedForm {
   const boundary = `form-${randomText()}`
   const texts = Object.entries(fields)
-    .filter(([, value]) => value !== undefined && value !== null)
+    .filter(([name, value]) => name !== fileField && value !== undefined && value !== null)
     .flatMap(([name, value]) => {
       const values = json.includes(name) ? [JSON.stringify(value)] : Array.isArray(value) ? value : [value]
       return values.map((one) => `${head(boundary, name)}\r\n\r\n${String(one)}\r\n`)
     })
-  const filename = content.name ?? (typeof fields.name === 'string' ? fields.name : fileField)
+  const filename = file.name ?? (typeof fields.name === 'string' ? fields.name : fileField)
   const before = new Blob([
     ...texts,
     `${head(boundary, fileField)}; filename="${escaped(filename)}"\r\n`,
-    `Content-Type: ${content.type || 'application/octet-stream'}\r\n\r\n`,
+    `Content-Type: ${file.type || 'application/octet-stream'}\r\n\r\n`,
   ])
+  const after = new Blob([`\r\n--${boundary}--\r\n`])
+  const size = file.size ?? Infinity
+  const length = before.size + size + after.size
   return {
-    blob: new Blob([before, content, `\r\n--${boundary}--\r\n`]),
+    content: isStreamedFile(file) ? streamOf([before, file, after]) : new Blob([before, file, after]),
     contentType: `multipart/form-data; boundary=${boundary}`,
+    length: Number.isFinite(length) ? length : null,
     start: before.size,
-    size: content.size,
+    size,
+  }
+}
+
+function streamOf(parts: Array<Blob | StreamedFile>): ReadableStream<Uint8Array> {
+  const chunks = chunksOf(parts)
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel() {
+      await chunks.return()
+    },
+  })
+}
+
+async function* chunksOf(parts: Array<Blob | StreamedFile>): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const part of parts) {
+    if (part instanceof Blob) yield new Uint8Array(await part.arrayBuffer())
+    else yield* part.content
   }
 }
 

@@ -1,6 +1,8 @@
 // Iterates over lists. A page is requested when the previous one has been read, and continues after its last
 // item: every item that exists all along appears exactly once, also if the list changes in between.
 
+import { throwIfAborted } from './error.ts'
+
 export interface ListInput {
   query?: Record<string, any>
   signal?: AbortSignal
@@ -23,7 +25,7 @@ export async function* pagesOf(
 ): AsyncGenerator<Page, void, undefined> {
   let query: Record<string, any> = { ...input.query }
   for (;;) {
-    input.signal?.throwIfAborted()
+    throwIfAborted(input.signal)
     const page = await fetchPage({ ...input, query })
     yield page
     const next = kind === 'after' ? afterOf(page) : cursorOf(page)
@@ -41,7 +43,7 @@ export async function* itemsOf(
 ): AsyncGenerator<unknown, void, undefined> {
   for await (const { data } of pagesOf(kind, input, fetchPage)) {
     for (const item of data) {
-      input.signal?.throwIfAborted()
+      throwIfAborted(input.signal)
       yield item
     }
   }
@@ -54,4 +56,28 @@ function cursorOf({ pagination }: Page): { cursor: string } | null {
 
 function afterOf({ has_more: hasMore, next_after: after }: Page): { after: number } | null {
   return hasMore === true ? { after: after! } : null
+}
+
+/**
+ * The first page as a promise. As an iterator it yields the items of all pages, `pages()` the pages; both
+ * start with the page that has been requested.
+ */
+export function listAnswer<Answer extends Promise<Page>>(
+  kind: ListKind,
+  input: ListInput,
+  first: Answer,
+  fetchPage: (input: ListInput) => Promise<Page>,
+): Answer & AsyncIterable<unknown> & { pages(): AsyncGenerator<Page, void, undefined> } {
+  const fetching = (): ((next: ListInput) => Promise<Page>) => {
+    let requested: Promise<Page> | undefined = first
+    return (next) => {
+      const page = requested ?? fetchPage(next)
+      requested = undefined
+      return page
+    }
+  }
+  return Object.assign(first, {
+    [Symbol.asyncIterator]: () => itemsOf(kind, input, fetching()),
+    pages: () => pagesOf(kind, input, fetching()),
+  })
 }

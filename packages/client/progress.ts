@@ -6,15 +6,17 @@ import type { Transport } from './retry.ts'
 export interface Progress {
   /** Sent bytes of the file; never decreases. */
   sent: number
-  /** The size of the file in bytes. */
+  /** The size of the file in bytes; Infinity for a stream of unknown size. */
   total: number
 }
 
 export interface UploadBody {
-  blob: Blob
+  content: Blob | ReadableStream<Uint8Array>
+  /** The length of the body in bytes; null if unknown. */
+  length: number | null
   /** The offset of the file in the body. */
   start: number
-  /** The size of the file. */
+  /** The size of the file; Infinity if unknown. */
   size: number
 }
 
@@ -35,15 +37,18 @@ interface BrowserRequest {
   abort(): void
 }
 
-/** @param report receives the sent bytes of the file, at least once, and all of them after a success. */
+/**
+ * @param report receives the sent bytes of the file, at least once, and all of them after a success, if the
+ * size is known.
+ */
 export function withProgress(fetch: Transport, body: UploadBody, report: (sent: number) => void): Transport {
   const Browser = (globalThis as { XMLHttpRequest?: new () => BrowserRequest }).XMLHttpRequest
   const onLoaded = (loaded: number): void => report(Math.min(Math.max(loaded - body.start, 0), body.size))
   return async (request) => {
-    const response = await (Browser === undefined
-      ? sendStream(fetch, request, body.blob, onLoaded)
-      : sendByBrowser(new Browser(), request, body.blob, onLoaded))
-    if (response.ok) onLoaded(body.start + body.size)
+    const response = await (Browser === undefined || !(body.content instanceof Blob)
+      ? sendStream(fetch, request, body, onLoaded)
+      : sendByBrowser(new Browser(), request, body.content, onLoaded))
+    if (response.ok && Number.isFinite(body.size)) onLoaded(body.start + body.size)
     return response
   }
 }
@@ -51,7 +56,7 @@ export function withProgress(fetch: Transport, body: UploadBody, report: (sent: 
 async function sendStream(
   fetch: Transport,
   request: Request,
-  blob: Blob,
+  { content, length }: UploadBody,
   onLoaded: (loaded: number) => void,
 ): Promise<Response> {
   let loaded = 0
@@ -63,12 +68,12 @@ async function sendStream(
   })
   const headers = new Headers(request.headers)
   // Lets the server reject a body that is too large before it is sent.
-  headers.set('content-length', String(blob.size))
+  if (length !== null) headers.set('content-length', String(length))
   const init = {
     method: request.method,
     headers,
     signal: request.signal,
-    body: blob.stream().pipeThrough(counting),
+    body: (content instanceof Blob ? content.stream() : request.body!).pipeThrough(counting),
     duplex: 'half',
   }
   return await fetch(new Request(request.url, init as RequestInit))

@@ -1,7 +1,8 @@
 // Resumable uploads (tus 1.0.0). After a network error, or in a later run that knows the upload's id, the
 // client asks the server for the offset and continues from there.
 import { backOff, type Clock } from './clock.ts'
-import { ConnectionError, PlatformError } from './error.ts'
+import { ConnectionError, PlatformError, withAbortError } from './error.ts'
+import { isStreamedFile, uploadOf, type Uploadable } from './files.ts'
 import type { Progress } from './progress.ts'
 
 export interface ResumableOptions<Fields> {
@@ -31,6 +32,22 @@ const version = { 'Tus-Resumable': '1.0.0' }
 
 /** @returns the completed upload, with its `file_id`. */
 export async function uploadResumably(
+  methods: UploadMethods,
+  content: Uploadable,
+  options: ResumableOptions<Record<string, unknown>>,
+  clock: Clock,
+): Promise<unknown> {
+  const file = uploadOf(content)
+  if (isStreamedFile(file))
+    throw new TypeError(
+      'A stream cannot be read again, so its upload cannot resume. Use `fileFrom(path)`, or `uploadFile`.',
+    )
+  return await upload(methods, file, options, clock).catch((error: unknown) => {
+    throw withAbortError(error, options.signal)
+  })
+}
+
+async function upload(
   methods: UploadMethods,
   file: Blob & { name?: string },
   options: ResumableOptions<Record<string, unknown>>,
@@ -102,7 +119,7 @@ async function offsetOf(
 function canResume(error: unknown): boolean {
   return (
     error instanceof ConnectionError ||
-    (error instanceof PlatformError && [408, 409, 429, 502, 503, 504].includes(error.status))
+    (error instanceof PlatformError && [408, 409, 429, 502, 503, 504].includes(error.status ?? 0))
   )
 }
 

@@ -3,10 +3,34 @@
 // retried.
 import { backOff, type Clock } from './clock.ts'
 import { ConnectionError, secondsToWait } from './error.ts'
+import { isWebPage } from './options.ts'
 
 export type Transport = (request: Request) => Promise<Response>
 
+/** One attempt of a request. */
+export interface LogEntry {
+  /** The operationId. */
+  operation: string
+  method: string
+  url: string
+  /** 1 for the first attempt of a call. */
+  attempt: number
+  /** null if there was no response. */
+  status: number | null
+  /** Identifies the request in the server's log. */
+  requestId: string | null
+  /** Until the response, with its body unless it is a stream or a download. */
+  milliseconds: number
+  /** Milliseconds until the next attempt; null if this was the last one. */
+  retryIn: number | null
+  /** Why there was no response. */
+  error: ConnectionError | null
+}
+
 export interface RetryOptions {
+  /** The operationId, for the log. */
+  operation: string
+  log: ((entry: LogEntry) => void) | undefined
   transport: Transport
   /** The maximum number of retries. */
   retries: number
@@ -52,19 +76,46 @@ const maxWaitSeconds = 120
  * @throws ConnectionError if the last attempt has no response; the signal's reason if the request is aborted.
  */
 export async function sendWithRetries(request: Request, options: RetryOptions): Promise<Response> {
-  const { clock, retries, until, transport, readBody } = options
+  const { clock, retries, until } = options
   for (let attempt = 0; ; attempt++) {
     const next = copyOf(request)
-    const response = await attemptOnce(next ?? request, transport, readBody)
-    const wait =
+    const started = clock.now()
+    const response = await attemptOnce(next ?? request, options)
+    const ended = clock.now()
+    const delay =
       next === null || attempt >= retries ? null : await waitAfter(request, response, attempt, clock)
-    if (wait === null || clock.now() + wait > until) {
+    const wait = delay === null || ended + delay > until ? null : delay
+    report(options, request, { attempt: attempt + 1, response, milliseconds: ended - started, retryIn: wait })
+    if (wait === null) {
       if (response instanceof ConnectionError) throw response
       return response
     }
     if (response instanceof Response) await response.body?.cancel()
     await clock.sleep(wait, request.signal)
   }
+}
+
+function report(
+  { operation, log }: RetryOptions,
+  { method, url }: Request,
+  outcome: {
+    attempt: number
+    response: Response | ConnectionError
+    milliseconds: number
+    retryIn: number | null
+  },
+): void {
+  const { response, ...rest } = outcome
+  const failed = response instanceof ConnectionError
+  log?.({
+    operation,
+    method,
+    url,
+    ...rest,
+    status: failed ? null : response.status,
+    requestId: failed ? null : response.headers.get('x-request-id'),
+    error: failed ? response : null,
+  })
 }
 
 function copyOf(request: Request): Request | null {
@@ -74,8 +125,7 @@ function copyOf(request: Request): Request | null {
 
 async function attemptOnce(
   request: Request,
-  transport: Transport,
-  readBody: boolean,
+  { operation, transport, readBody }: RetryOptions,
 ): Promise<Response | ConnectionError> {
   try {
     const response = await transport(request)
@@ -84,24 +134,27 @@ async function attemptOnce(
     request.signal.throwIfAborted()
     // fetch rejects with a TypeError for network errors (https://fetch.spec.whatwg.org/#fetch-method).
     if (!(error instanceof TypeError)) throw error
+    const { origin, pathname } = new URL(request.url)
     return new ConnectionError(
-      `${request.method} ${new URL(request.url).pathname} has no response: ${reasonOf(error)}`,
-      { cause: error },
+      `${request.method} ${pathname} has no complete response from ${origin}: ${reasonOf(error)}.` +
+        (isWebPage() ? ' On a web page the server must allow its origin with CORS_ORIGINS.' : ''),
+      { operation, cause: error },
     )
   }
 }
 
+/** Errors of several addresses have a code but no message. */
 function reasonOf(error: TypeError): string {
-  return (error.cause as Error | undefined)?.message ?? error.message
+  const cause = error.cause as { message?: string; code?: string } | undefined
+  return cause?.message || cause?.code || error.message
 }
 
+/** The response with its body in memory; it keeps its URL, for error messages. */
 async function withBody(response: Response): Promise<Response> {
   if (response.body === null) return response
-  return new Response(await response.arrayBuffer(), {
-    status: response.status,
-    statusText: response.statusText,
-    headers: response.headers,
-  })
+  const { status, statusText, headers, url } = response
+  const complete = new Response(await response.arrayBuffer(), { status, statusText, headers })
+  return Object.defineProperty(complete, 'url', { value: url })
 }
 
 /** Milliseconds until the next attempt; null if there is none. */

@@ -2,12 +2,13 @@
 // compiled runtime from packages/client/.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { OperationRow } from '../../packages/client/client.ts'
 import { copyDependencies } from './client-dependencies.ts'
+import { methodTypes } from './client-methods.ts'
+import { clientNames } from './client-names.ts'
+import { operationsDeclaration, resourcesDeclaration, type ExtraMethods } from './client-resources.ts'
 import { compileRuntime } from './client-runtime.ts'
+import { rowOf } from './client-table.ts'
 import type { Operation } from './model.ts'
-import { resolve } from './resolve.ts'
-import { componentOf } from './schemas.ts'
 import { banner } from './types.ts'
 
 type Json = any
@@ -35,16 +36,22 @@ export function emitClient(
 ): Map<string, string> {
   const name = `@${project.name}/client`
   const { version } = document.info
-  const resumable = uploadOperations.every((id) => operations.some((operation) => operation.id === id))
+  const names = clientNames(document, operations)
+  const all = operations.map((operation) => methodTypes(document, operation))
+  const has = {
+    uploads: uploadOperations.every((id) => operations.some((operation) => operation.id === id)),
+    webhooks: 'PlatformEvent' in (document.components?.schemas ?? {}),
+  }
   return new Map([
     ['client/package.json', `${JSON.stringify(manifestOf(name, version, project), null, 2)}\n`],
     ['client/README.md', readFileSync(join(source, 'README.md'), 'utf8').replaceAll('{name}', name)],
     ['client/LICENSE', readFileSync(join(source, 'LICENSE'), 'utf8')],
     ['client/types.d.ts', types],
-    ['client/operations.js', table(document, operations)],
-    ['client/operations.d.ts', methods(document, operations)],
-    ['client/index.js', index(`${project.name}-client/${version}`, resumable)],
-    ['client/index.d.ts', indexTypes(resumable)],
+    ['client/operations.js', table(document, operations, names)],
+    ['client/operations.d.ts', operationsDeclaration(all, types)],
+    ['client/resource-methods.d.ts', resourcesDeclaration(all, names, extraMethods(has), types)],
+    ['client/index.js', index(`${project.name}-client/${version}`, has)],
+    ['client/index.d.ts', indexTypes(has)],
     ...[...compileRuntime(existing), ...copyDependencies()].map(([file, text]): [string, string] => [
       `client/${file}`,
       text,
@@ -74,158 +81,133 @@ function manifestOf(name: string, version: string, { license, homepage, reposito
 }
 
 /** One operation per line. */
-function table(document: Json, operations: Operation[]): string {
+function table(document: Json, operations: Operation[], names: Map<string, string>): string {
   const rows = operations.map(
-    (operation) => `  ${operation.id}: ${JSON.stringify(rowOf(document, operation))}`,
+    (operation) =>
+      `  ${operation.id}: ${JSON.stringify(rowOf(document, operation, names.get(operation.id)))}`,
   )
   return (
     `${banner}\n/** What the client's methods need for each operation. */\n` +
-    `export const operations = {\n${rows.join(',\n')}\n}\n`
+    `export const operationTable = {\n${rows.join(',\n')}\n}\n`
   )
 }
 
-function rowOf(document: Json, operation: Operation): OperationRow {
-  const { body, header } = operation
-  const stream = streamOf(document, operation)
-  const takes = (name: string): boolean => header.some((parameter) => parameter.name === name)
+/** The parts of the client that exist if the contract has the operations or the events. */
+interface Has {
+  uploads: boolean
+  webhooks: boolean
+}
+
+const resumableUpload = [
+  '/**',
+  ' * Uploads a file in chunks with the tus protocol; resumes after network errors, and in a later run with',
+  ' * `uploadId`. Returns the upload with `file_id`.',
+  ' */',
+  'resumableUpload (',
+  '  file: Uploadable,',
+  "  options?: ResumableOptions<Omit<FileUpload, 'file'>>,",
+  '): Promise<Upload>',
+]
+
+const verify = [
+  '/**',
+  ' * Checks the signature and the age of a webhook, and returns its event.',
+  ' * @throws WebhookVerificationError: answer 400 and ignore the request.',
+  ' */',
+  'verify (request: WebhookRequest): Promise<PlatformEvent>',
+]
+
+function extraMethods(has: Has): ExtraMethods {
   return {
-    method: operation.method.toUpperCase(),
-    path: operation.path,
-    prefix: operation.fullPath.slice(0, -operation.path.length),
-    answer: answerOf(operation),
-    type:
-      body === null || body.form !== null || body.contentTypes.includes('application/json')
-        ? undefined
-        : body.contentTypes[0],
-    form: body?.form ? { file: body.form.file, json: body.form.json } : undefined,
-    idempotent: takes('Idempotency-Key') || undefined,
-    list: listOf(document, operation),
-    ends: stream?.ends,
-    resumes: stream === null ? undefined : takes('Last-Event-ID') || undefined,
+    ...(has.uploads && { 'storage.files.resumableUpload': () => resumableUpload }),
+    ...(has.webhooks && { 'webhooks.verify': () => verify }),
   }
 }
 
-function successesOf(operation: Operation): Operation['responses'] {
-  return operation.responses.filter(({ status }) => status < 300)
-}
+const errors = [
+  'AbortError',
+  'ApiError',
+  'AuthenticationError',
+  'ConfigurationError',
+  'ConflictError',
+  'ConnectionError',
+  'GoneError',
+  'NotFoundError',
+  'PermissionError',
+  'PlatformError',
+  'PreconditionFailedError',
+  'RateLimitError',
+  'ServerError',
+  'TimeoutError',
+  'ValidationError',
+  'WebhookVerificationError',
+].join(', ')
 
-function answerOf(operation: Operation): OperationRow['answer'] {
-  const answered = successesOf(operation).find(({ contentType }) => contentType !== null)
-  if (answered === undefined) return null
-  if (answered.events !== null) return 'events'
-  if (answered.binary) return 'bytes'
-  return answered.contentType === 'application/json' ? 'json' : 'text'
-}
+function index(userAgent: string, has: Has): string {
+  const imports = [
+    "import { createClient } from './client.js'",
+    "import { operationTable } from './operations.js'",
+    ...(has.uploads ? ["import { uploadResumably } from './resumable.js'"] : []),
+    ...(has.webhooks ? ["import { verifyWebhook } from './webhooks.js'"] : []),
+  ]
+  const body = [
+    `const { methods, resources, api, clock } = createClient(operationTable, options, '${userAgent}')`,
+    'const client = { ...methods, ...resources, api }',
+    ...(has.uploads
+      ? [
+          'client.resumableUpload = (file, options = {}) => uploadResumably(methods, file, options, clock)',
+          'resources.storage.files.resumableUpload = client.resumableUpload',
+        ]
+      : []),
+    ...(has.webhooks ? ['resources.webhooks.verify = verifyWebhook'] : []),
+    'return client',
+  ]
+  return `${banner}${imports.join('\n')}
 
-/** Whether a list is paged by `page` or by the cursor `after`. */
-function listOf(document: Json, operation: Operation): OperationRow['list'] {
-  const { properties = {} } = resolve(document, successesOf(operation)[0]?.schema) ?? {}
-  const asks = (name: string): boolean => operation.query.some((parameter) => parameter.name === name)
-  if (properties.data === undefined) return undefined
-  if (asks('after') && properties.next_after !== undefined && properties.has_more !== undefined)
-    return 'after'
-  return asks('page') && properties.pagination !== undefined ? 'pages' : undefined
-}
-
-function streamOf(
-  document: Json,
-  operation: Operation,
-): { events: Record<string, Json>; ends: string[] } | null {
-  const answered = successesOf(operation).find(({ events }) => events !== null)
-  if (answered === undefined) return null
-  const media = resolve(document, document.paths[operation.path][operation.method].responses[answered.status])
-    .content[answered.contentType!]
-  return { events: answered.events!, ends: media['x-stream-ends'] ?? [] }
-}
-
-function methods(document: Json, operations: Operation[]): string {
-  const lines = operations.map((operation) => {
-    const { summary } = document.paths[operation.path][operation.method]
-    const request = `${operation.method.toUpperCase()} ${operation.fullPath}`
-    return (
-      `  /** ${summary.replaceAll('*/', '* /')}: \`${request}\` */\n` +
-      `  ${operation.id}: ${methodOf(document, operation)}`
-    )
-  })
-  return `${banner}import type { OperationRow } from './client.js'
-import type { BytesMethod, DownloadMethod, FormMethod, ListMethod, Method, StreamMethod } from './method.js'
-import type { components, operations as Declared } from './types.js'
-
-/** One method per operation, named by its operationId. */
-export interface Methods {
-${lines.join('\n')}
-}
-
-export declare const operations: Record<keyof Methods, OperationRow>
-`
-}
-
-function methodOf(document: Json, operation: Operation): string {
-  const declared = `Declared['${operation.id}']`
-  const stream = streamOf(document, operation)
-  if (stream !== null) {
-    const events = Object.entries(stream.events).map(
-      ([name, schema]) => `'${name}': components['schemas']['${componentOf(schema)}']`,
-    )
-    return `StreamMethod<${declared}, { ${events.join(', ')} }>`
-  }
-  if (answerOf(operation) === 'bytes') return `DownloadMethod<${declared}>`
-  if (operation.body?.form) return `FormMethod<${declared}, '${operation.body.form.file}'>`
-  if (operation.body?.streamed) return `BytesMethod<${declared}>`
-  return listOf(document, operation) === undefined ? `Method<${declared}>` : `ListMethod<${declared}>`
-}
-
-function index(userAgent: string, resumable: boolean): string {
-  const upload = resumable
-    ? ', resumableUpload: (file, options = {}) => uploadResumably(methods, file, options, clock)'
-    : ''
-  return `${banner}import { createClient } from './client.js'
-import { operations } from './operations.js'
-${resumable ? "import { uploadResumably } from './resumable.js'\n" : ''}
-export { ConnectionError, DeadlineError, PlatformError } from './error.js'
-
-export function createPlatformClient (options) {
-  const { methods, api${resumable ? ', clock' : ''} } = createClient(operations, options, '${userAgent}')
-  return { ...methods, api${upload} }
+export { ${errors} } from './error.js'
+export { fileFrom, toFile } from './files.js'
+${has.webhooks ? "export { verifyWebhook } from './webhooks.js'\n" : ''}
+export function createPlatformClient (options = {}) {
+${body.map((line) => `  ${line}`).join('\n')}
 }
 `
 }
 
-function indexTypes(resumable: boolean): string {
-  const formTypes = resumable ? "import type { FormFields, Output } from './method.js'\n" : ''
-  const uploadTypes = resumable ? "import type { ResumableOptions } from './resumable.js'\n" : ''
+function indexTypes(has: Has): string {
+  const indented = (lines: string[]): string => lines.map((line) => `  ${line}\n`).join('')
   return `${banner}import type { Client } from './openapi-fetch.js'
-import type { ClientOptions } from './client.js'
-${formTypes}import type { Methods } from './operations.js'
-${uploadTypes}import type { ${resumable ? 'operations, ' : ''}paths } from './types.js'
+import type { ClientOptions } from './options.js'
+${has.uploads ? "import type { Uploadable } from './files.js'\n" : ''}\
+import type { Methods } from './operations.js'
+import type { Resources } from './resource-methods.js'
+${has.uploads ? "import type { ResumableOptions } from './resumable.js'\n" : ''}\
+import type { ${has.uploads ? 'FileUpload, Upload, ' : ''}paths } from './types.js'
 
+export type { AnswerStream } from './answer-stream.js'
 export type { Clock } from './clock.js'
-export type { ClientOptions } from './client.js'
-export { ConnectionError, DeadlineError, PlatformError, type ErrorCode, type ErrorDetails } from './error.js'
-export type { Answer, CallOptions, Input, Output, StreamEvent } from './method.js'
-export type { TypedResponse, UploadOptions } from './method.js'
-export type { Methods } from './operations.js'
+export { ${errors} } from './error.js'
+export type { ErrorCode, ErrorDetails } from './error.js'
+export { fileFrom, toFile } from './files.js'
+export type { FileProperties, StreamedFile, Uploadable } from './files.js'
+export type { Answer, CallOptions, EventStream, ListAnswer, StreamEvent, StreamOptions } from './method.js'
+export type { BytesBody, UploadOptions } from './method.js'
+export type { ClientOptions } from './options.js'
+export type * from './operations.js'
 export type { Progress } from './progress.js'
+export type * from './resource-methods.js'
+export type { ResumableOptions } from './resumable.js'
+export type { LogEntry } from './retry.js'
 export type * from './types.js'
-
-export interface PlatformClient extends Methods {
+${has.webhooks ? "export { verifyWebhook, type WebhookRequest } from './webhooks.js'\n" : ''}
+export interface PlatformClient extends Methods, Resources {
   /**
    * openapi-fetch by method and path, with the same authentication and retries. It does not throw API
    * errors.
    */
   api: Client<paths>
-${
-  resumable
-    ? `  /** Uploads a file in chunks; resumes after network errors. Returns the upload with \`file_id\`. */
-  resumableUpload (
-    file: Blob,
-    options?: ResumableOptions<FormFields<operations['uploadFile'], 'file'>>,
-  ): Promise<Output<operations['getUpload']>>
-`
-    : ''
-}}
+${has.uploads ? indented(resumableUpload) : ''}}
 
-/** Sends no request. */
-export declare function createPlatformClient (options: ClientOptions): PlatformClient
+/** Sends no request. @throws ConfigurationError if the URL or the key cannot be right. */
+export declare function createPlatformClient (options?: ClientOptions): PlatformClient
 `
 }

@@ -86,7 +86,7 @@ t.test('correct use compiles in strict mode with checked libraries, and misuse d
 })
 
 const script = (url: string, key: string) => `
-  const client = createPlatformClient({ baseUrl: '${url}', apiKey: '${key}' })
+  const client = createPlatformClient({ baseUrl: '${url}', apiKey: '${key}', dangerouslyAllowBrowser: true })
   const project = await client.createProject({ body: { name: 'From outside' } })
   const names = []
   for await (const { name } of client.listProjects.all()) names.push(name)

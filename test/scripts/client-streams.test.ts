@@ -68,7 +68,7 @@ t.test('lists', async (t) => {
           if (name === 'c') gone.abort(new Error('the page is closed'))
         }
       },
-      { message: 'the page is closed' },
+      { name: 'AbortError', cause: { message: 'the page is closed' } },
     )
     t.strictSame(found, ['a', 'b', 'c'], 'not even the rest of the page')
     t.equal(asked.length, 3)
@@ -121,7 +121,7 @@ t.test('a stream of events', async (t) => {
     await waitUntil(() => names.length === 3)
     t.strictSame(names, ['before', 'meanwhile', 'after'])
     gone.abort(new Error('enough'))
-    await t.rejects(reading, { message: 'enough' })
+    await t.rejects(reading, { name: 'AbortError', cause: { message: 'enough' } })
     await waitUntil(() => server.services.eventStreams.count === 0)
   })
 
@@ -206,26 +206,60 @@ t.test('a generated answer', async (t) => {
     t.equal(last, 'message.delta')
   })
 
-  t.test('that cannot resume is an error after a disconnect, and is requested once', async (t) => {
+  t.test('continues by streamMessage after a disconnect, and is requested once', async (t) => {
     modelServer.script = { answer: 'Cut here.' }
-    let opened = 0
+    const requests: string[] = []
     const fetch = async (request: Request): Promise<Response> => {
-      opened++
-      return cutAfter(await globalThis.fetch(request), 'message.created')
+      requests.push(`${request.method} ${new URL(request.url).pathname}`)
+      const response = await globalThis.fetch(request)
+      return requests.length === 1 ? cutAfter(response, 'message.created') : response
     }
+    const stream = typedClient(server.url, person.key, { fetch, clock: instantClock() }).ai.chat.stream({
+      message: 'Hi',
+    })
     const seen: string[] = []
-    await t.rejects(
-      async () => {
-        for await (const { event } of typedClient(server.url, person.key, {
-          fetch,
-          clock: instantClock(),
-        }).streamChat({ body: { message: 'Hi' } }))
-          seen.push(event)
-      },
-      { name: 'ConnectionError', message: 'The connection was lost before the stream ended.' },
-    )
-    t.strictSame(seen, ['message.created'])
+    for await (const { event } of stream) seen.push(event)
+    t.equal(seen.filter((event) => event === 'message.created').length, 1)
+    t.equal(seen.at(-1), 'message.completed')
+    const { id } = await stream.final()
+    t.strictSame(requests, ['POST /v1/ai/chat/stream', `GET /v1/ai/messages/${id}/stream`])
+    await waitUntilIdle(stage)
+  })
+
+  t.test('that is cut before its first event is an error, and is requested once', async (t) => {
+    let opened = 0
+    const fetch = async (): Promise<Response> => {
+      opened++
+      throw new TypeError('fetch failed')
+    }
+    const cut = createPlatformClient({ baseUrl: server.url, apiKey: person.key, fetch, retries: 0 })
+    await t.rejects(cut.ai.chat.stream({ message: 'Hi' }).text(), { name: 'ConnectionError' })
     t.equal(opened, 1)
+  })
+
+  t.test('has its text, its pieces and its whole answer', async (t) => {
+    modelServer.script = { answer: 'All of it is here.' }
+    const whole = await client.ai.chat.stream({ message: 'What is here?' }).final()
+    t.match(whole, { status: 'completed', message: { content: 'All of it is here.' } })
+    t.equal(await client.ai.chat.stream({ message: 'Again?' }).text(), 'All of it is here.')
+    const stream = client.ai.chat.stream({ message: 'In pieces?' })
+    let text = ''
+    for await (const piece of stream.deltas()) text += piece
+    t.equal(text, 'All of it is here.')
+    t.equal(await stream.text(), text, 'also after it was read')
+    t.match(await stream.final(), { finish_reason: 'stop' })
+  })
+
+  t.test('that failed throws the error of the API, and one that was left says so', async (t) => {
+    const failing = typedClient(server.url, person.key).ai.chat.stream({
+      message: 'x',
+      model: 'no-such-model',
+    })
+    await t.rejects(failing.final(), { name: /ValidationError|NotFoundError/ })
+    modelServer.script = { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 50 }
+    const left = client.ai.chat.stream({ message: 'Count!' })
+    for await (const { event } of left) if (event === 'message.delta') break
+    await t.rejects(left.final(), { message: 'The stream was closed before the answer was complete.' })
     await waitUntilIdle(stage)
   })
 

@@ -98,7 +98,7 @@ t.test('an upload is aborted by its signal', async (t) => {
       if (sent > 0) gone.abort(new Error('enough'))
     },
   })
-  await t.rejects(upload, { message: 'enough' })
+  await t.rejects(upload, { name: 'AbortError', cause: { message: 'enough' } })
   await assertNothingLeft(t, server)
   t.equal((await client.listFiles({ query: { q: 'stopped.bin' } })).pagination.total, 0)
 })
@@ -152,7 +152,7 @@ t.test('a later run resumes an upload by its id', async (t) => {
       if (sent > 1_000_000) gone.abort(new Error('closed'))
     },
   })
-  await t.rejects(begun, { message: 'closed' })
+  await t.rejects(begun, { name: 'AbortError', cause: { message: 'closed' } })
   const progress: Progress[] = []
   const upload = await client.resumableUpload(new Blob([bytes]), {
     uploadId: id,

@@ -7,8 +7,8 @@ import { miniProject } from '../support/mini-project.ts'
 t.test('an operation is a row of the table and a typed method', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
-  const { operations } = (await import(join(project.folder, 'generated/client/operations.js'))) as {
-    operations: Record<string, object>
+  const { operationTable: operations } = (await import(join(project.folder, 'generated/client/operations.js'))) as {
+    operationTable: Record<string, object>
   }
   t.equal(Object.keys(operations).length, 12)
   t.strictSame(operations.createThing, {

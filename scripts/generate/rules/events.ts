@@ -66,6 +66,14 @@ export const eventRules = {
               location: at.child(['x-stream-ends', i]),
             })
         }
+        for (const part of media['x-stream-answer'] === undefined ? [] : ['start', 'delta', 'final']) {
+          const name = media['x-stream-answer'][part]
+          if (events?.[name] === undefined)
+            ctx.report({
+              message: `\`${part}\` must be an event of the stream`,
+              location: at.child(['x-stream-answer']),
+            })
+        }
         for (const [name, schema] of Object.entries<any>(events ?? {})) {
           if (schema.$ref === undefined)
             ctx.report({

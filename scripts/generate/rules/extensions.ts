@@ -39,12 +39,14 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
     'x-secret-answer': yes,
     'x-replaces': yes,
+    'x-client-method': (value) =>
+      value === false || text(value) === null ? null : 'a name such as `projects.archive`, or `false`',
     'x-deprecated-at': anything,
     'x-sunset': anything,
     'x-successor': anything,
   },
   RequestBody: { 'x-raw': yes },
-  MediaType: { 'x-stream-events': anything, 'x-stream-ends': anything },
+  MediaType: { 'x-stream-events': anything, 'x-stream-ends': anything, 'x-stream-answer': anything },
   Schema: {
     'x-event-types': list,
     'x-error-code': anything,

@@ -88,8 +88,8 @@ export async function use(): Promise<void> {
   console.log((await client.getProfile()).colour)
   // @ts-expect-error an unknown path
   await client.api.GET('/nothing')
-  // @ts-expect-error a missing baseUrl
-  createPlatformClient({ apiKey: 'x' })
+  // @ts-expect-error an unknown option
+  createPlatformClient({ key: 'x' })
 }
 
 export type Status = keyof operations['createProject']['responses'] & 201

@@ -1,0 +1,37 @@
+// The methods by resource, such as `client.projects.members.add(id, body)`: the path's parameters, then the
+// body or the query, then the options.
+import type { OperationRow } from './client.ts'
+
+type Method = (input?: any) => any
+
+/** @param methods by operationId. @returns the resources of the top level. */
+export function resourcesOf(
+  table: Record<string, OperationRow>,
+  methods: Record<string, Method>,
+): Record<string, any> {
+  const root: Record<string, any> = {}
+  // Shorter names first: `ai.chat` is a method that gets the method `stream`.
+  const named = Object.entries(table)
+    .filter(([, row]) => row.name !== undefined)
+    .sort(([, a], [, b]) => a.name!.length - b.name!.length)
+  for (const [id, row] of named) {
+    const path = row.name!.split('.')
+    const method = path.pop()!
+    let resource = root
+    for (const name of path) resource = resource[name] ??= {}
+    resource[method] = positional(row, methods[id])
+  }
+  return root
+}
+
+function positional(row: OperationRow, method: Method): (...values: any[]) => any {
+  const parameters = [...row.path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)
+  return (...values) => {
+    const path = Object.fromEntries(parameters.map((name) => [name, values.shift()]))
+    const input = {
+      ...(parameters.length > 0 && { path }),
+      ...(row.body ? { body: values.shift() } : row.query && { query: values.shift() }),
+    }
+    return method({ ...values.shift(), ...input })
+  }
+}

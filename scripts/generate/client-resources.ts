@@ -1,0 +1,132 @@
+// The declarations of the client: operations.d.ts with the flat methods, and resource-methods.d.ts with the methods
+// by resource.
+import { flatMethod, inputDeclaration, resourceMethod, type MethodTypes } from './client-methods.ts'
+import { capital } from './schemas.ts'
+import { banner } from './types.ts'
+
+const sharedTypes = {
+  'answer-stream': ['AnswerStream'],
+  files: ['Uploadable'],
+  method: [
+    'Answer',
+    'BytesBody',
+    'CallOptions',
+    'EventStream',
+    'ListAnswer',
+    'ListMethod',
+    'OptionalListMethod',
+    'StreamEvent',
+    'StreamOptions',
+    'UploadOptions',
+    'WithHeaders',
+    'WithRequiredHeaders',
+  ],
+  webhooks: ['WebhookRequest'],
+  resumable: ['ResumableOptions'],
+}
+
+/** A method that is not an operation, with its comment, by its name in the resources. */
+export type ExtraMethods = Record<string, (name: string) => string[]>
+
+/** @param contractTypes the text of types.d.ts. */
+export function operationsDeclaration(all: MethodTypes[], contractTypes: string): string {
+  const inputs = all.map((types) => inputDeclaration(types).join('\n')).join('\n\n')
+  const methods = all.map((types) => indented(flatMethod(types))).join('\n')
+  const body = `${inputs}
+
+/** One method per operation, named by its operationId. */
+export interface Methods {
+${methods}
+}
+`
+  return `${banner}import type { OperationRow } from './client.js'
+${imports(body, [...Object.entries(sharedTypes), ['types', exportsOf(contractTypes)]])}
+${body}
+export declare const operationTable: Record<keyof Methods, OperationRow>
+`
+}
+
+/** @param names the names by resource, by operationId. */
+export function resourcesDeclaration(
+  all: MethodTypes[],
+  names: Map<string, string>,
+  extra: ExtraMethods,
+  contractTypes: string,
+): string {
+  const root = new Resource([])
+  for (const types of all) {
+    const name = names.get(types.id)
+    if (name !== undefined) root.add(name.split('.'), (method) => resourceMethod(method, types))
+  }
+  for (const [name, declaration] of Object.entries(extra)) root.add(name.split('.'), declaration)
+  const body = root.declarations().join('\n\n')
+  const own = all.flatMap(({ declarations }) => exportsOf(declarations.join('\n')))
+  return `${banner}${imports(body, [
+    ...Object.entries(sharedTypes),
+    ['operations', own],
+    ['types', exportsOf(contractTypes)],
+  ])}
+${body}
+`
+}
+
+class Resource {
+  readonly #path: string[]
+  readonly #methods = new Map<string, (name: string) => string[]>()
+  readonly #children = new Map<string, Resource>()
+
+  constructor(path: string[]) {
+    this.#path = path
+  }
+
+  get name(): string {
+    return this.#path.length === 0 ? 'Resources' : `${this.#path.map(capital).join('')}Resource`
+  }
+
+  add([first, ...rest]: string[], method: (name: string) => string[]): void {
+    if (rest.length === 0) {
+      this.#methods.set(first, method)
+      return
+    }
+    const child = this.#children.get(first) ?? new Resource([...this.#path, first])
+    this.#children.set(first, child)
+    child.add(rest, method)
+  }
+
+  /**
+   * The interface of this resource and those of its children.
+   * @param call the declaration of the method that has the resource's name, as `ai.chat`.
+   */
+  declarations(call: string[] = []): string[] {
+    const methods = [...this.#methods].filter(([name]) => !this.#children.has(name))
+    const members = [
+      ...(call.length === 0 ? [] : [indented(call)]),
+      ...methods.map(([name, method]) => indented(method(name))),
+      ...[...this.#children].map(([name, child]) => `  ${name}: ${child.name}`),
+    ]
+    const about = ['client', ...this.#path].join('.')
+    return [
+      `/** The methods of \`${about}\`. */\nexport interface ${this.name} {\n${members.join('\n')}\n}`,
+      ...[...this.#children].flatMap(([name, child]) => child.declarations(this.#methods.get(name)?.(''))),
+    ]
+  }
+}
+
+function indented(lines: string[]): string {
+  return lines.map((line) => `  ${line}`.trimEnd()).join('\n')
+}
+
+/** The import lines for the names that the text uses; comments and strings do not matter. */
+function imports(text: string, modules: Array<[string, string[]]>): string {
+  const code = text.replace(/\/\*\*[^]*?\*\//g, '').replace(/'[^']*'/g, '')
+  const used = new Set(code.match(/[A-Za-z_$][\w$]*/g))
+  return modules
+    .map(([module, names]) => [module, names.filter((name) => used.has(name)).sort()] as const)
+    .filter(([, names]) => names.length > 0)
+    .map(([module, names]) => `import type { ${names.join(', ')} } from './${module}.js'\n`)
+    .join('')
+}
+
+function exportsOf(text: string): string[] {
+  return [...text.matchAll(/^export (?:interface|type) ([\w$]+)/gm)].map(([, name]) => name)
+}
