@@ -48,5 +48,5 @@ function nameOf({ id, path }: Operation): string {
 }
 
 function camelCase(part: string): string {
-  return part.replace(/-(.)/g, (_, letter) => letter.toUpperCase())
+  return part.replace(/[^A-Za-z0-9]+(.)/g, (_, letter) => letter.toUpperCase())
 }

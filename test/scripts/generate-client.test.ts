@@ -7,7 +7,9 @@ import { miniProject } from '../support/mini-project.ts'
 t.test('an operation is a row of the table and a typed method', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
-  const { operationTable: operations } = (await import(join(project.folder, 'generated/client/operations.js'))) as {
+  const { operationTable: operations } = (await import(
+    join(project.folder, 'generated/client/operations.js')
+  )) as {
     operationTable: Record<string, object>
   }
   t.equal(Object.keys(operations).length, 12)
@@ -15,6 +17,8 @@ t.test('an operation is a row of the table and a typed method', async (t) => {
     method: 'POST',
     path: '/things',
     prefix: '/v1',
+    name: 'things.create',
+    body: true,
     answer: 'json',
     idempotent: true,
   })
@@ -22,10 +26,15 @@ t.test('an operation is a row of the table and a typed method', async (t) => {
   t.match(operations.watchThings, { answer: 'events' })
   t.match(operations.postStrict, { answer: 'text' })
   const types = await project.read('generated/client/operations.d.ts')
-  t.match(types, "  /** List things: `GET /v1/things` */\n  listThings: ListMethod<Declared['listThings']>")
+  t.match(types, '* List things: `GET /v1/things`')
+  t.match(types, /\n {2}listThings: OptionalListMethod<ListThingsInput, \w+, Thing>/)
+  t.match(types, /export type WatchThingsEvent = StreamEvent<\{ 'message': \w+ \}>/)
+  t.match(types, /\n {2}watchThings \(input\?: WatchThingsInput\): EventStream<WatchThingsEvent>/)
+  const resources = await project.read('generated/client/resource-methods.d.ts')
+  t.match(resources, /export interface ThingsResource \{/)
   t.match(
-    types,
-    /watchThings: StreamMethod<Declared\['watchThings'\], \{ 'message': components\['schemas'\]\['\w+'\]/,
+    resources,
+    /\n {2}create \(body: \w+, options\?: WithHeaders<CallOptions, CreateThingHeaders>\): Answer</,
   )
   t.notMatch(
     await project.read('generated/client/index.js'),
@@ -100,4 +109,30 @@ t.test('every schema and every list of parameters has an exported type with its 
   for (const file of ['spec/things.yaml', 'spec/openapi.yaml'])
     await project.write(file, (await project.read(file)).replace(/\bThing\b/g, 'ListThingsQuery'))
   t.match(await project.generateError(), 'Two types of the client would be called ListThingsQuery')
+})
+
+t.test('the name of a method by resource follows from the path unless the spec sets it', async (t) => {
+  const project = await miniProject(t.testdir())
+  const spec = await project.read('spec/things.yaml')
+  const withName = (name: string): Promise<void> =>
+    project.write(
+      'spec/things.yaml',
+      spec.replace(/( *)operationId: createThing\n/, `$&$1x-client-method: ${name}\n`),
+    )
+  const names = async (): Promise<string[]> =>
+    [...(await project.read('generated/client/operations.js')).matchAll(/"name":"([^"]+)"/g)].map(
+      ([, name]) => name,
+    )
+  await withName('things.add')
+  await project.generate()
+  t.ok((await names()).includes('things.add'))
+  await withName('false')
+  await project.generate()
+  t.notOk((await names()).some((name) => name === 'things.add' || name === 'things.create'))
+  await withName('things.list')
+  t.match(await project.generateError(), /both listThings and createThing `things\.list`/)
+  await withName('things.Add it')
+  t.match(await project.generateError(), 'cannot call createThing `things.Add it`')
+  await withName('7')
+  t.match(await project.generateError(), '`x-client-method` must be a name such as')
 })
