@@ -31,13 +31,18 @@ const headers = {
   'x-request-id': 'req_1',
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
+  ratelimit: '"default";r=0;t=1',
+  'ratelimit-policy': '"default";q=600;w=60',
 }
 const refusal =
   (status: number, code: string, more: Record<string, string> = {}, details = {}) =>
   async () =>
     new Response(
       JSON.stringify({ error: { code, message: 'Not now.', details: { request_id: 'req_1', ...details } } }),
-      { status, headers: { ...headers, 'retry-after': '0', ...more } },
+      {
+        status,
+        headers: { ...headers, ...([429, 503].includes(status) && { 'retry-after': '0' }), ...more },
+      },
     )
 /** Executes the request but loses the response. */
 const lost = async (request: Request): Promise<Response> => {
