@@ -14,7 +14,8 @@ export function withPatchOperations(paths: Json): Json {
   return Object.fromEntries(
     Object.entries<Json>(paths).map(([path, item]) => {
       if (!acceptsPatch(item)) return [path, item]
-      const put = { ...item.put, description: `${item.put.description.trimEnd()} \`PATCH\` does the same.` }
+      const description = `${item.put.description ?? ''} \`PATCH\` does the same.`.trim()
+      const put = { ...item.put, description }
       return [path, { ...item, put, patch: patchOf(item.put) }]
     }),
   )
