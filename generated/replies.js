@@ -7,7 +7,7 @@ const validators = {}
 ;(function (exports) {
 
 exports.replyProfile = validate_spec_Profile;
-const schema_spec_Profile = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Profile"};
+const schema_spec_Profile = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Profile"};
 const func_191f75b3 = Object.prototype.hasOwnProperty;
 const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
 const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
@@ -680,8 +680,8 @@ return errors === 0;
 validate_spec_Profile.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyErrorResponse = validate_spec_ErrorResponse;
-const schema_spec_ErrorResponse = {"type":"object","additionalProperties":false,"required":["error"],"properties":{"error":{"type":"object","additionalProperties":false,"required":["code","message","details"],"properties":{"code":{"type":"string","enum":["INVALID_REQUEST","UNAUTHORIZED","PAYMENT_REQUIRED","FORBIDDEN","NOT_FOUND","METHOD_NOT_ALLOWED","NOT_ACCEPTABLE","REQUEST_TIMEOUT","CONFLICT","INVALID_STATE","GONE","PRECONDITION_FAILED","PAYLOAD_TOO_LARGE","UNSUPPORTED_MEDIA_TYPE","RANGE_NOT_SATISFIABLE","IDEMPOTENCY_MISMATCH","RATE_LIMITED","SERVER_ERROR","UNAVAILABLE"]},"message":{"type":"string"},"details":{"type":"object","additionalProperties":false,"required":["request_id"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"reason":{"type":"string","enum":["missing","malformed","unknown","expired","revoked","disabled"]},"request_id":{"type":"string"},"errors":{"type":"array","items":{"$ref":"spec:Problem"}}}}}}},"$id":"spec:ErrorResponse"};
-const schema_spec_Problem = {"type":"object","additionalProperties":false,"required":["field","constraint","message","location"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"message":{"type":"string"},"location":{"type":"string","enum":["body","query","header"]}},"$id":"spec:Problem"};
+const schema_spec_ErrorResponse = {"type":"object","required":["error"],"properties":{"error":{"type":"object","required":["code","message","details"],"properties":{"code":{"type":"string","enum":["INVALID_REQUEST","UNAUTHORIZED","PAYMENT_REQUIRED","FORBIDDEN","NOT_FOUND","METHOD_NOT_ALLOWED","NOT_ACCEPTABLE","REQUEST_TIMEOUT","CONFLICT","INVALID_STATE","GONE","PRECONDITION_FAILED","PAYLOAD_TOO_LARGE","UNSUPPORTED_MEDIA_TYPE","RANGE_NOT_SATISFIABLE","IDEMPOTENCY_MISMATCH","RATE_LIMITED","SERVER_ERROR","UNAVAILABLE"]},"message":{"type":"string"},"details":{"type":"object","required":["request_id"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"reason":{"type":"string","enum":["missing","malformed","unknown","expired","revoked","disabled"]},"request_id":{"type":"string"},"errors":{"type":"array","items":{"$ref":"spec:Problem"}}},"additionalProperties":false}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ErrorResponse"};
+const schema_spec_Problem = {"type":"object","required":["field","constraint","message","location"],"properties":{"field":{"type":"string"},"constraint":{"type":"string"},"message":{"type":"string"},"location":{"type":"string","enum":["body","query","header"]}},"additionalProperties":false,"$id":"spec:Problem"};
 
 function validate_spec_Problem(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Problem" */;
@@ -1084,7 +1084,7 @@ return errors === 0;
 validate_spec_ErrorResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replySettings = validate_spec_Settings;
-const schema_spec_Settings = {"type":"object","additionalProperties":false,"required":["theme","language","timezone","notifications","privacy","ai","default_project_id","updated_at"],"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Settings"};
+const schema_spec_Settings = {"type":"object","required":["theme","language","timezone","notifications","privacy","ai","default_project_id","updated_at"],"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}},"additionalProperties":false},"privacy":{"type":"object","required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}},"additionalProperties":false},"ai":{"type":"object","required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}},"additionalProperties":false},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Settings"};
 const pattern_108c49a7 = new RegExp("^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_Settings(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1489,7 +1489,7 @@ return errors === 0;
 validate_spec_Settings.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyAvatar = validate_spec_Avatar;
-const schema_spec_Avatar = {"type":"object","additionalProperties":false,"required":["id","url","variants","content_type","bytes","width","height","sha256","updated_at"],"properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Avatar"};
+const schema_spec_Avatar = {"type":"object","required":["id","url","variants","content_type","bytes","width","height","sha256","updated_at"],"properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Avatar"};
 const schema_spec_AvatarId = {"type":"string","pattern":"^avt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:AvatarId"};
 const pattern_53b5291e = new RegExp("^avt_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -1531,7 +1531,7 @@ return errors === 0;
 }
 validate_spec_AvatarId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_AvatarVariant = {"type":"object","additionalProperties":false,"required":["size","url","bytes","sha256"],"properties":{"size":{"type":"integer","enum":[64,128,256]},"url":{"type":"string"},"bytes":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"}},"$id":"spec:AvatarVariant"};
+const schema_spec_AvatarVariant = {"type":"object","required":["size","url","bytes","sha256"],"properties":{"size":{"type":"integer","enum":[64,128,256]},"url":{"type":"string"},"bytes":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"}},"additionalProperties":false,"$id":"spec:AvatarVariant"};
 const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lowercase hexadecimal digits","$id":"spec:Sha256"};
 const pattern_34517ed6 = new RegExp("^[0-9a-f]{64}$", "u");
 
@@ -1991,8 +1991,8 @@ return errors === 0;
 validate_spec_Avatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyInvitationList = validate_spec_InvitationList;
-const schema_spec_InvitationList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:InvitationList"};
-const schema_spec_Invitation = {"type":"object","additionalProperties":false,"required":["id","project_id","email","role","status","created_by","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Invitation"};
+const schema_spec_InvitationList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:InvitationList"};
+const schema_spec_Invitation = {"type":"object","required":["id","project_id","email","role","status","created_by","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Invitation"};
 const schema_spec_InvitationId = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
 const pattern_98ad7fc7 = new RegExp("^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -2351,7 +2351,7 @@ return errors === 0;
 }
 validate_spec_Invitation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Pagination = {"type":"object","additionalProperties":false,"required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null"]}},"$id":"spec:Pagination"};
+const schema_spec_Pagination = {"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null"]}},"additionalProperties":false,"$id":"spec:Pagination"};
 
 function validate_spec_Pagination(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Pagination" */;
@@ -2646,8 +2646,8 @@ return errors === 0;
 validate_spec_InvitationList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyApiKeyList = validate_spec_ApiKeyList;
-const schema_spec_ApiKeyList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:ApiKey"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ApiKeyList"};
-const schema_spec_ApiKey = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"$id":"spec:ApiKey"};
+const schema_spec_ApiKeyList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:ApiKey"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:ApiKeyList"};
+const schema_spec_ApiKey = {"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:ApiKey"};
 const schema_spec_ApiKeyId = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
 const pattern_e057a277 = new RegExp("^key_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -3191,7 +3191,7 @@ return errors === 0;
 validate_spec_ApiKeyList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyApiKeyWithSecret = validate_spec_ApiKeyWithSecret;
-const schema_spec_ApiKeyWithSecret = {"type":"object","additionalProperties":false,"required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"$id":"spec:ApiKeyWithSecret"};
+const schema_spec_ApiKeyWithSecret = {"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"additionalProperties":false,"$id":"spec:ApiKeyWithSecret"};
 const pattern_53972dd8 = new RegExp("^plat_(live|test)_[0-9A-Za-z]{49}$", "u");
 
 function validate_spec_ApiKeyWithSecret(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3605,8 +3605,8 @@ validate_spec_ApiKeyWithSecret.evaluated = {"props":true,"dynamicProps":false,"d
 exports.replyApiKey = validate_spec_ApiKey;
 
 exports.replyUserList = validate_spec_UserList;
-const schema_spec_UserList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:User"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:UserList"};
-const schema_spec_User = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:User"};
+const schema_spec_UserList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:User"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:UserList"};
+const schema_spec_User = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:User"};
 
 function validate_spec_User(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:User" */;
@@ -4012,7 +4012,7 @@ return errors === 0;
 validate_spec_UserList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyUserWithApiKey = validate_spec_UserWithApiKey;
-const schema_spec_UserWithApiKey = {"type":"object","additionalProperties":false,"required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"api_key":{"$ref":"spec:ApiKeyWithSecret"}},"$id":"spec:UserWithApiKey"};
+const schema_spec_UserWithApiKey = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"api_key":{"$ref":"spec:ApiKeyWithSecret"}},"additionalProperties":false,"$id":"spec:UserWithApiKey"};
 
 function validate_spec_UserWithApiKey(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserWithApiKey" */;
@@ -4347,8 +4347,8 @@ validate_spec_UserWithApiKey.evaluated = {"props":true,"dynamicProps":false,"dyn
 exports.replyUser = validate_spec_User;
 
 exports.replyProjectList = validate_spec_ProjectList;
-const schema_spec_ProjectList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Project"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ProjectList"};
-const schema_spec_Project = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:Project"};
+const schema_spec_ProjectList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Project"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:ProjectList"};
+const schema_spec_Project = {"type":"object","required":["id","name","description","status","category","owner_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false,"$id":"spec:Project"};
 const schema_spec_ProjectName = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
 
 function validate_spec_ProjectName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5009,8 +5009,8 @@ validate_spec_ProjectList.evaluated = {"props":true,"dynamicProps":false,"dynami
 exports.replyProject = validate_spec_Project;
 
 exports.replyMemberList = validate_spec_MemberList;
-const schema_spec_MemberList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Member"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:MemberList"};
-const schema_spec_Member = {"type":"object","additionalProperties":false,"required":["id","project_id","user","role","created_by","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"created_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Member"};
+const schema_spec_MemberList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Member"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:MemberList"};
+const schema_spec_Member = {"type":"object","required":["id","project_id","user","role","created_by","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"created_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Member"};
 const schema_spec_MemberId = {"type":"string","pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MemberId"};
 const pattern_8a5310f5 = new RegExp("^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -5052,7 +5052,7 @@ return errors === 0;
 }
 validate_spec_MemberId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_MemberUser = {"type":"object","additionalProperties":false,"required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec:UserId"},"name":{"type":"string"},"email":{"$ref":"spec:Email"},"avatar_url":{"type":["string","null"]}},"$id":"spec:MemberUser"};
+const schema_spec_MemberUser = {"type":"object","required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec:UserId"},"name":{"type":"string"},"email":{"$ref":"spec:Email"},"avatar_url":{"type":["string","null"]}},"additionalProperties":false,"$id":"spec:MemberUser"};
 
 function validate_spec_MemberUser(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUser" */;
@@ -5453,8 +5453,8 @@ exports.replyMember = validate_spec_Member;
 exports.replyInvitation = validate_spec_Invitation;
 
 exports.replyStoredFileList = validate_spec_StoredFileList;
-const schema_spec_StoredFileList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:StoredFile"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:StoredFileList"};
-const schema_spec_StoredFile = {"type":"object","additionalProperties":false,"required":["id","project_id","name","path","content_type","declared_content_type","bytes","sha256","etag","visibility","owner_id","metadata","tags","download_count","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:StoredFile"};
+const schema_spec_StoredFileList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:StoredFile"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:StoredFileList"};
+const schema_spec_StoredFile = {"type":"object","required":["id","project_id","name","path","content_type","declared_content_type","bytes","sha256","etag","visibility","owner_id","metadata","tags","download_count","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:StoredFile"};
 const schema_spec_FileId = {"type":"string","pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:FileId"};
 const pattern_8d410c97 = new RegExp("^file_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -6269,7 +6269,7 @@ validate_spec_StoredFileList.evaluated = {"props":true,"dynamicProps":false,"dyn
 exports.replyStoredFile = validate_spec_StoredFile;
 
 exports.replyUpload = validate_spec_Upload;
-const schema_spec_Upload = {"type":"object","additionalProperties":false,"required":["id","project_id","file_id","name","length","offset","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Upload"};
+const schema_spec_Upload = {"type":"object","required":["id","project_id","file_id","name","length","offset","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Upload"};
 const schema_spec_UploadId = {"type":"string","pattern":"^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UploadId"};
 const pattern_d825cf2a = new RegExp("^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -6592,8 +6592,8 @@ return errors === 0;
 validate_spec_Upload.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyFileLinkList = validate_spec_FileLinkList;
-const schema_spec_FileLinkList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:FileLink"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:FileLinkList"};
-const schema_spec_FileLink = {"type":"object","additionalProperties":false,"required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileLink"};
+const schema_spec_FileLinkList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:FileLink"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:FileLinkList"};
+const schema_spec_FileLink = {"type":"object","required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:FileLink"};
 const schema_spec_FileLinkId = {"type":"string","pattern":"^lnk_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:FileLinkId"};
 const pattern_31faa453 = new RegExp("^lnk_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -7016,7 +7016,7 @@ return errors === 0;
 validate_spec_FileLinkList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyFileLinkWithUrl = validate_spec_FileLinkWithUrl;
-const schema_spec_FileLinkWithUrl = {"type":"object","additionalProperties":false,"required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","metadata","created_at","updated_at","url"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"url":{"type":"string","format":"uri"}},"$id":"spec:FileLinkWithUrl"};
+const schema_spec_FileLinkWithUrl = {"type":"object","required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","metadata","created_at","updated_at","url"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"url":{"type":"string","format":"uri"}},"additionalProperties":false,"$id":"spec:FileLinkWithUrl"};
 const formats_1d78ee08 = formats.uri;
 
 function validate_spec_FileLinkWithUrl(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7347,7 +7347,7 @@ validate_spec_FileLinkWithUrl.evaluated = {"props":true,"dynamicProps":false,"dy
 exports.replyFileLink = validate_spec_FileLink;
 
 exports.replyStorageUsage = validate_spec_StorageUsage;
-const schema_spec_StorageUsage = {"type":"object","additionalProperties":false,"required":["project_id","files","bytes","quota_bytes"],"properties":{"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"files":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0},"quota_bytes":{"type":"integer","minimum":0}},"$id":"spec:StorageUsage"};
+const schema_spec_StorageUsage = {"type":"object","required":["project_id","files","bytes","quota_bytes"],"properties":{"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"files":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0},"quota_bytes":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:StorageUsage"};
 
 function validate_spec_StorageUsage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:StorageUsage" */;
@@ -7530,8 +7530,8 @@ return errors === 0;
 validate_spec_StorageUsage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyModelList = validate_spec_ModelList;
-const schema_spec_ModelList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Model"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ModelList"};
-const schema_spec_Model = {"type":"object","additionalProperties":false,"required":["id","provider","kind","context_window","max_output_tokens","is_default"],"properties":{"id":{"type":"string"},"provider":{"type":"string"},"kind":{"type":"string","enum":["language","extractive"]},"context_window":{"type":["integer","null"],"minimum":1},"max_output_tokens":{"type":["integer","null"],"minimum":1},"is_default":{"type":"boolean"}},"$id":"spec:Model"};
+const schema_spec_ModelList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Model"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:ModelList"};
+const schema_spec_Model = {"type":"object","required":["id","provider","kind","context_window","max_output_tokens","is_default"],"properties":{"id":{"type":"string"},"provider":{"type":"string"},"kind":{"type":"string","enum":["language","extractive"]},"context_window":{"type":["integer","null"],"minimum":1},"max_output_tokens":{"type":["integer","null"],"minimum":1},"is_default":{"type":"boolean"}},"additionalProperties":false,"$id":"spec:Model"};
 
 function validate_spec_Model(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Model" */;
@@ -7832,7 +7832,7 @@ return errors === 0;
 validate_spec_ModelList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyAiUsage = validate_spec_AiUsage;
-const schema_spec_AiUsage = {"type":"object","additionalProperties":false,"required":["day","requests","prompt_tokens","completion_tokens","total_tokens","limit_tokens","cost_micros","currency"],"properties":{"day":{"type":"string","format":"date"},"requests":{"type":"integer","minimum":0},"prompt_tokens":{"type":"integer","minimum":0},"completion_tokens":{"type":"integer","minimum":0},"total_tokens":{"type":"integer","minimum":0},"limit_tokens":{"type":["integer","null"],"minimum":1},"cost_micros":{"type":"integer","minimum":0},"currency":{"type":"string","pattern":"^[a-z]{3}$"}},"$id":"spec:AiUsage"};
+const schema_spec_AiUsage = {"type":"object","required":["day","requests","prompt_tokens","completion_tokens","total_tokens","limit_tokens","cost_micros","currency"],"properties":{"day":{"type":"string","format":"date"},"requests":{"type":"integer","minimum":0},"prompt_tokens":{"type":"integer","minimum":0},"completion_tokens":{"type":"integer","minimum":0},"total_tokens":{"type":"integer","minimum":0},"limit_tokens":{"type":["integer","null"],"minimum":1},"cost_micros":{"type":"integer","minimum":0},"currency":{"type":"string","pattern":"^[a-z]{3}$"}},"additionalProperties":false,"$id":"spec:AiUsage"};
 const formats_c74fa485 = formats.date;
 const pattern_4c0b8d35 = new RegExp("^[a-z]{3}$", "u");
 
@@ -8157,7 +8157,7 @@ return errors === 0;
 validate_spec_AiUsage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyChatResponse = validate_spec_ChatResponse;
-const schema_spec_ChatResponse = {"type":"object","additionalProperties":false,"required":["id","session_id","model","message","status","finish_reason","usage","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"model":{"$ref":"spec:ModelId"},"message":{"type":"object","additionalProperties":false,"required":["id","role","content","citations"],"properties":{"id":{"$ref":"spec:MessageId"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}}}},"status":{"$ref":"spec:MessageStatus"},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"created_at":{"$ref":"spec:Timestamp"}},"$id":"spec:ChatResponse"};
+const schema_spec_ChatResponse = {"type":"object","required":["id","session_id","model","message","status","finish_reason","usage","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"model":{"$ref":"spec:ModelId"},"message":{"type":"object","required":["id","role","content","citations"],"properties":{"id":{"$ref":"spec:MessageId"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}}},"additionalProperties":false},"status":{"$ref":"spec:MessageStatus"},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"created_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ChatResponse"};
 const schema_spec_MessageId = {"type":"string","pattern":"^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MessageId"};
 const pattern_dedaa515 = new RegExp("^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -8298,7 +8298,7 @@ return errors === 0;
 }
 validate_spec_MessageRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Citation = {"type":"object","additionalProperties":false,"required":["document_id","file_id","chunk_id","name","page","start_index","end_index","quote","score","stale"],"properties":{"document_id":{"$ref":"spec:DocumentId"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"chunk_id":{"$ref":"spec:ChunkId"},"name":{"type":"string"},"page":{"type":["integer","null"],"minimum":1},"start_index":{"type":"integer","minimum":0},"end_index":{"type":"integer","minimum":0},"quote":{"type":"string"},"score":{"type":"number","minimum":0,"maximum":1},"stale":{"type":"boolean"}},"$id":"spec:Citation"};
+const schema_spec_Citation = {"type":"object","required":["document_id","file_id","chunk_id","name","page","start_index","end_index","quote","score","stale"],"properties":{"document_id":{"$ref":"spec:DocumentId"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"chunk_id":{"$ref":"spec:ChunkId"},"name":{"type":"string"},"page":{"type":["integer","null"],"minimum":1},"start_index":{"type":"integer","minimum":0},"end_index":{"type":"integer","minimum":0},"quote":{"type":"string"},"score":{"type":"number","minimum":0,"maximum":1},"stale":{"type":"boolean"}},"additionalProperties":false,"$id":"spec:Citation"};
 const schema_spec_DocumentId = {"type":"string","pattern":"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:DocumentId"};
 const pattern_6cefd0ce = new RegExp("^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -8781,7 +8781,7 @@ return errors === 0;
 }
 validate_spec_FinishReason.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Usage = {"type":"object","additionalProperties":false,"required":["prompt_tokens","completion_tokens","total_tokens"],"properties":{"prompt_tokens":{"type":"integer","minimum":0},"completion_tokens":{"type":"integer","minimum":0},"total_tokens":{"type":"integer","minimum":0}},"$id":"spec:Usage"};
+const schema_spec_Usage = {"type":"object","required":["prompt_tokens","completion_tokens","total_tokens"],"properties":{"prompt_tokens":{"type":"integer","minimum":0},"completion_tokens":{"type":"integer","minimum":0},"total_tokens":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:Usage"};
 
 function validate_spec_Usage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Usage" */;
@@ -9225,7 +9225,7 @@ return errors === 0;
 validate_spec_ChatResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyMessage = validate_spec_Message;
-const schema_spec_Message = {"type":"object","additionalProperties":false,"required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","error","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Message"};
+const schema_spec_Message = {"type":"object","required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","error","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Message"};
 
 function validate_spec_Message(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Message" */;
@@ -9624,7 +9624,7 @@ return errors === 0;
 validate_spec_Message.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyMessageDelta = validate_spec_MessageDelta;
-const schema_spec_MessageDelta = {"type":"object","additionalProperties":false,"required":["delta"],"properties":{"delta":{"type":"string"}},"$id":"spec:MessageDelta"};
+const schema_spec_MessageDelta = {"type":"object","required":["delta"],"properties":{"delta":{"type":"string"}},"additionalProperties":false,"$id":"spec:MessageDelta"};
 
 function validate_spec_MessageDelta(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageDelta" */;
@@ -9691,8 +9691,8 @@ validate_spec_MessageDelta.evaluated = {"props":true,"dynamicProps":false,"dynam
 exports.replyCitation = validate_spec_Citation;
 
 exports.replySessionList = validate_spec_SessionList;
-const schema_spec_SessionList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Session"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:SessionList"};
-const schema_spec_Session = {"type":"object","additionalProperties":false,"required":["id","project_id","title","model","system_prompt","knowledge_base_ids","status","message_count","last_message_at","usage","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Session"};
+const schema_spec_SessionList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Session"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:SessionList"};
+const schema_spec_Session = {"type":"object","required":["id","project_id","title","model","system_prompt","knowledge_base_ids","status","message_count","last_message_at","usage","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Session"};
 const schema_spec_SessionId = {"type":"string","pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:SessionId"};
 
 function validate_spec_SessionId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10333,7 +10333,7 @@ validate_spec_SessionList.evaluated = {"props":true,"dynamicProps":false,"dynami
 exports.replySession = validate_spec_Session;
 
 exports.replyMessageList = validate_spec_MessageList;
-const schema_spec_MessageList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Message"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:MessageList"};
+const schema_spec_MessageList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Message"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:MessageList"};
 
 function validate_spec_MessageList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageList" */;
@@ -10424,9 +10424,9 @@ return errors === 0;
 validate_spec_MessageList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyKnowledgeBaseList = validate_spec_KnowledgeBaseList;
-const schema_spec_KnowledgeBaseList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:KnowledgeBase"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:KnowledgeBaseList"};
-const schema_spec_KnowledgeBase = {"type":"object","additionalProperties":false,"required":["id","project_id","name","description","chunking","document_counts","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","additionalProperties":false,"required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:KnowledgeBase"};
-const schema_spec_Chunking = {"type":"object","additionalProperties":false,"required":["max_tokens","overlap_tokens"],"properties":{"max_tokens":{"type":"integer","minimum":50,"maximum":2000},"overlap_tokens":{"type":"integer","minimum":0,"maximum":500}},"$id":"spec:Chunking"};
+const schema_spec_KnowledgeBaseList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:KnowledgeBase"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:KnowledgeBaseList"};
+const schema_spec_KnowledgeBase = {"type":"object","required":["id","project_id","name","description","chunking","document_counts","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:KnowledgeBase"};
+const schema_spec_Chunking = {"type":"object","required":["max_tokens","overlap_tokens"],"properties":{"max_tokens":{"type":"integer","minimum":50,"maximum":2000},"overlap_tokens":{"type":"integer","minimum":0,"maximum":500}},"additionalProperties":false,"$id":"spec:Chunking"};
 
 function validate_spec_Chunking(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Chunking" */;
@@ -11053,8 +11053,8 @@ validate_spec_KnowledgeBaseList.evaluated = {"props":true,"dynamicProps":false,"
 exports.replyKnowledgeBase = validate_spec_KnowledgeBase;
 
 exports.replyPassageList = validate_spec_PassageList;
-const schema_spec_PassageList = {"type":"object","additionalProperties":false,"required":["data"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Passage"}}},"$id":"spec:PassageList"};
-const schema_spec_Passage = {"type":"object","additionalProperties":false,"required":["chunk_id","document_id","file_id","name","heading","page","start_index","end_index","text","score","metadata"],"properties":{"chunk_id":{"$ref":"spec:ChunkId"},"document_id":{"$ref":"spec:DocumentId"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string"},"heading":{"type":["string","null"]},"page":{"type":["integer","null"],"minimum":1},"start_index":{"type":"integer","minimum":0},"end_index":{"type":"integer","minimum":0},"text":{"type":"string"},"score":{"type":"number","minimum":0,"maximum":1},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:Passage"};
+const schema_spec_PassageList = {"type":"object","required":["data"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Passage"}}},"additionalProperties":false,"$id":"spec:PassageList"};
+const schema_spec_Passage = {"type":"object","required":["chunk_id","document_id","file_id","name","heading","page","start_index","end_index","text","score","metadata"],"properties":{"chunk_id":{"$ref":"spec:ChunkId"},"document_id":{"$ref":"spec:DocumentId"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string"},"heading":{"type":["string","null"]},"page":{"type":["integer","null"],"minimum":1},"start_index":{"type":"integer","minimum":0},"end_index":{"type":"integer","minimum":0},"text":{"type":"string"},"score":{"type":"number","minimum":0,"maximum":1},"metadata":{"$ref":"spec:Metadata"}},"additionalProperties":false,"$id":"spec:Passage"};
 
 function validate_spec_Passage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Passage" */;
@@ -11470,8 +11470,8 @@ return errors === 0;
 validate_spec_PassageList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyKnowledgeDocumentList = validate_spec_KnowledgeDocumentList;
-const schema_spec_KnowledgeDocumentList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:KnowledgeDocument"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:KnowledgeDocumentList"};
-const schema_spec_KnowledgeDocument = {"type":"object","additionalProperties":false,"required":["id","knowledge_base_id","project_id","name","source","content_type","status","error","sha256","tokens","chunk_count","metadata","created_at","updated_at","indexed_at"],"properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","additionalProperties":false,"required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}}},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}}},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:KnowledgeDocument"};
+const schema_spec_KnowledgeDocumentList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:KnowledgeDocument"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:KnowledgeDocumentList"};
+const schema_spec_KnowledgeDocument = {"type":"object","required":["id","knowledge_base_id","project_id","name","source","content_type","status","error","sha256","tokens","chunk_count","metadata","created_at","updated_at","indexed_at"],"properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"additionalProperties":false},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}},"additionalProperties":false},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false,"$id":"spec:KnowledgeDocument"};
 const schema_spec_DocumentName = {"type":"string","minLength":1,"maxLength":255,"pattern":"\\S","$id":"spec:DocumentName"};
 
 function validate_spec_DocumentName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -12209,7 +12209,7 @@ validate_spec_KnowledgeDocumentList.evaluated = {"props":true,"dynamicProps":fal
 exports.replyKnowledgeDocument = validate_spec_KnowledgeDocument;
 
 exports.replyDocumentText = validate_spec_DocumentText;
-const schema_spec_DocumentText = {"type":"object","additionalProperties":false,"required":["document_id","text","pages"],"properties":{"document_id":{"$ref":"spec:DocumentId"},"text":{"type":"string"},"pages":{"type":["array","null"],"items":{"type":"integer","minimum":0}}},"$id":"spec:DocumentText"};
+const schema_spec_DocumentText = {"type":"object","required":["document_id","text","pages"],"properties":{"document_id":{"$ref":"spec:DocumentId"},"text":{"type":"string"},"pages":{"type":["array","null"],"items":{"type":"integer","minimum":0}}},"additionalProperties":false,"$id":"spec:DocumentText"};
 
 function validate_spec_DocumentText(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentText" */;
@@ -12341,8 +12341,8 @@ return errors === 0;
 validate_spec_DocumentText.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyProductList = validate_spec_ProductList;
-const schema_spec_ProductList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Product"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:ProductList"};
-const schema_spec_Product = {"type":"object","additionalProperties":false,"required":["id","name","description","active","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:ProductId"},"name":{"type":"string"},"description":{"type":["string","null"]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Product"};
+const schema_spec_ProductList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Product"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:ProductList"};
+const schema_spec_Product = {"type":"object","required":["id","name","description","active","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:ProductId"},"name":{"type":"string"},"description":{"type":["string","null"]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Product"};
 const schema_spec_ProductId = {"type":"string","pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProductId"};
 const pattern_90ac5197 = new RegExp("^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -12648,8 +12648,8 @@ validate_spec_ProductList.evaluated = {"props":true,"dynamicProps":false,"dynami
 exports.replyProduct = validate_spec_Product;
 
 exports.replyPriceList = validate_spec_PriceList;
-const schema_spec_PriceList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Price"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:PriceList"};
-const schema_spec_Price = {"type":"object","additionalProperties":false,"required":["id","product_id","unit_amount","currency","recurring","active","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Price"};
+const schema_spec_PriceList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Price"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:PriceList"};
+const schema_spec_Price = {"type":"object","required":["id","product_id","unit_amount","currency","recurring","active","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Price"};
 const schema_spec_PriceId = {"type":"string","pattern":"^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:PriceId"};
 const pattern_d9c5c9fa = new RegExp("^prc_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -12779,7 +12779,7 @@ return errors === 0;
 }
 validate_spec_Currency.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Recurring = {"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":"string","enum":["day","week","month","year"]},"interval_count":{"type":"integer","minimum":1,"maximum":1095}},"$id":"spec:Recurring"};
+const schema_spec_Recurring = {"type":"object","required":["interval","interval_count"],"properties":{"interval":{"type":"string","enum":["day","week","month","year"]},"interval_count":{"type":"integer","minimum":1,"maximum":1095}},"additionalProperties":false,"$id":"spec:Recurring"};
 
 function validate_spec_Recurring(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Recurring" */;
@@ -13222,8 +13222,8 @@ validate_spec_PriceList.evaluated = {"props":true,"dynamicProps":false,"dynamicI
 exports.replyPrice = validate_spec_Price;
 
 exports.replyOrderList = validate_spec_OrderList;
-const schema_spec_OrderList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Order"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:OrderList"};
-const schema_spec_Order = {"type":"object","additionalProperties":false,"required":["id","number","project_id","user_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:OrderId"},"number":{"type":"string"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:OrderStatus"},"items":{"type":"array","items":{"$ref":"spec:OrderItem"}},"subtotal_amount":{"$ref":"spec:Amount"},"total_amount":{"$ref":"spec:Amount"},"refunded_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"checkout_id":{"anyOf":[{"$ref":"spec:CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec:Metadata"},"paid_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Order"};
+const schema_spec_OrderList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Order"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:OrderList"};
+const schema_spec_Order = {"type":"object","required":["id","number","project_id","user_id","status","items","subtotal_amount","total_amount","refunded_amount","currency","checkout_id","subscription_id","metadata","paid_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:OrderId"},"number":{"type":"string"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:OrderStatus"},"items":{"type":"array","items":{"$ref":"spec:OrderItem"}},"subtotal_amount":{"$ref":"spec:Amount"},"total_amount":{"$ref":"spec:Amount"},"refunded_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"checkout_id":{"anyOf":[{"$ref":"spec:CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec:Metadata"},"paid_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Order"};
 const schema_spec_OrderId = {"type":"string","pattern":"^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:OrderId"};
 const pattern_ecd1b587 = new RegExp("^ord_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -13303,7 +13303,7 @@ return errors === 0;
 }
 validate_spec_OrderStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_OrderItem = {"type":"object","additionalProperties":false,"required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec:PriceId"},"description":{"type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec:Amount"},"amount":{"$ref":"spec:Amount"}},"$id":"spec:OrderItem"};
+const schema_spec_OrderItem = {"type":"object","required":["price_id","description","quantity","unit_amount","amount"],"properties":{"price_id":{"$ref":"spec:PriceId"},"description":{"type":"string"},"quantity":{"type":"integer","minimum":1},"unit_amount":{"$ref":"spec:Amount"},"amount":{"$ref":"spec:Amount"}},"additionalProperties":false,"$id":"spec:OrderItem"};
 
 function validate_spec_OrderItem(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderItem" */;
@@ -14103,8 +14103,8 @@ validate_spec_OrderList.evaluated = {"props":true,"dynamicProps":false,"dynamicI
 exports.replyOrder = validate_spec_Order;
 
 exports.replyRefundList = validate_spec_RefundList;
-const schema_spec_RefundList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Refund"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:RefundList"};
-const schema_spec_Refund = {"type":"object","additionalProperties":false,"required":["id","order_id","project_id","user_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:RefundId"},"order_id":{"$ref":"spec:OrderId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"status":{"$ref":"spec:RefundStatus"},"reason":{"type":["string","null"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Refund"};
+const schema_spec_RefundList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Refund"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:RefundList"};
+const schema_spec_Refund = {"type":"object","required":["id","order_id","project_id","user_id","amount","currency","status","reason","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:RefundId"},"order_id":{"$ref":"spec:OrderId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"status":{"$ref":"spec:RefundStatus"},"reason":{"type":["string","null"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Refund"};
 const schema_spec_RefundId = {"type":"string","pattern":"^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:RefundId"};
 const pattern_7f611c1b = new RegExp("^ref_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -14540,8 +14540,8 @@ validate_spec_RefundList.evaluated = {"props":true,"dynamicProps":false,"dynamic
 exports.replyRefund = validate_spec_Refund;
 
 exports.replyCheckoutList = validate_spec_CheckoutList;
-const schema_spec_CheckoutList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Checkout"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:CheckoutList"};
-const schema_spec_Checkout = {"type":"object","additionalProperties":false,"required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","user_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Checkout"};
+const schema_spec_CheckoutList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Checkout"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:CheckoutList"};
+const schema_spec_Checkout = {"type":"object","required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","user_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Checkout"};
 const schema_spec_CheckoutMode = {"type":"string","enum":["payment","subscription"],"$id":"spec:CheckoutMode"};
 
 function validate_spec_CheckoutMode(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -15178,8 +15178,8 @@ validate_spec_CheckoutList.evaluated = {"props":true,"dynamicProps":false,"dynam
 exports.replyCheckout = validate_spec_Checkout;
 
 exports.replySubscriptionList = validate_spec_SubscriptionList;
-const schema_spec_SubscriptionList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Subscription"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:SubscriptionList"};
-const schema_spec_Subscription = {"type":"object","additionalProperties":false,"required":["id","project_id","user_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:Subscription"};
+const schema_spec_SubscriptionList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Subscription"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:SubscriptionList"};
+const schema_spec_Subscription = {"type":"object","required":["id","project_id","user_id","status","price_id","quantity","current_period_start","current_period_end","cancel_at_period_end","canceled_at","ended_at","latest_order_id","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Subscription"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -15816,7 +15816,7 @@ validate_spec_SubscriptionList.evaluated = {"props":true,"dynamicProps":false,"d
 exports.replySubscription = validate_spec_Subscription;
 
 exports.replyTestClock = validate_spec_TestClock;
-const schema_spec_TestClock = {"type":"object","additionalProperties":false,"required":["now","offset_seconds"],"properties":{"now":{"allOf":[{"$ref":"spec:Timestamp"}]},"offset_seconds":{"type":"integer","minimum":0}},"$id":"spec:TestClock"};
+const schema_spec_TestClock = {"type":"object","required":["now","offset_seconds"],"properties":{"now":{"allOf":[{"$ref":"spec:Timestamp"}]},"offset_seconds":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:TestClock"};
 
 function validate_spec_TestClock(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:TestClock" */;
@@ -15910,7 +15910,7 @@ return errors === 0;
 validate_spec_TestClock.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyGatewayReceipt = validate_spec_GatewayReceipt;
-const schema_spec_GatewayReceipt = {"type":"object","additionalProperties":false,"required":["received"],"properties":{"received":{"type":"boolean","const":true}},"$id":"spec:GatewayReceipt"};
+const schema_spec_GatewayReceipt = {"type":"object","required":["received"],"properties":{"received":{"type":"boolean","const":true}},"additionalProperties":false,"$id":"spec:GatewayReceipt"};
 
 function validate_spec_GatewayReceipt(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:GatewayReceipt" */;
@@ -15986,8 +15986,8 @@ return errors === 0;
 validate_spec_GatewayReceipt.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyPlatformEventList = validate_spec_PlatformEventList;
-const schema_spec_PlatformEventList = {"type":"object","additionalProperties":false,"required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec:PlatformEvent"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}},"$id":"spec:PlatformEventList"};
-const schema_spec_PlatformEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"$ref":"spec:EventType"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}}}},"$id":"spec:PlatformEvent"};
+const schema_spec_PlatformEventList = {"type":"object","required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec:PlatformEvent"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:PlatformEventList"};
+const schema_spec_PlatformEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"$ref":"spec:EventType"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PlatformEvent"};
 const schema_spec_EventId = {"type":"string","pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:EventId"};
 const pattern_40882a13 = new RegExp("^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -16067,7 +16067,7 @@ return errors === 0;
 }
 validate_spec_EventType.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Actor = {"type":"object","additionalProperties":false,"required":["type","id","name","user_id"],"properties":{"type":{"type":"string","enum":["api_key","system"]},"id":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null"]},"user_id":{"anyOf":[{"$ref":"spec:UserId"},{"type":"null"}]}},"$id":"spec:Actor"};
+const schema_spec_Actor = {"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":"string","enum":["api_key","system"]},"id":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null"]},"user_id":{"anyOf":[{"$ref":"spec:UserId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:Actor"};
 
 function validate_spec_Actor(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Actor" */;
@@ -16766,7 +16766,7 @@ validate_spec_PlatformEventList.evaluated = {"props":true,"dynamicProps":false,"
 exports.replyPlatformEvent = validate_spec_PlatformEvent;
 
 exports.replyStreamEnd = validate_spec_StreamEnd;
-const schema_spec_StreamEnd = {"type":"object","additionalProperties":false,"required":["reason"],"properties":{"reason":{"type":"string","enum":["shutdown","unauthorized","removed"]}},"$id":"spec:StreamEnd"};
+const schema_spec_StreamEnd = {"type":"object","required":["reason"],"properties":{"reason":{"type":"string","enum":["shutdown","unauthorized","removed"]}},"additionalProperties":false,"$id":"spec:StreamEnd"};
 
 function validate_spec_StreamEnd(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:StreamEnd" */;
@@ -16842,8 +16842,8 @@ return errors === 0;
 validate_spec_StreamEnd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyWebhookEndpointList = validate_spec_WebhookEndpointList;
-const schema_spec_WebhookEndpointList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:WebhookEndpoint"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:WebhookEndpointList"};
-const schema_spec_WebhookEndpoint = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpoint"};
+const schema_spec_WebhookEndpointList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:WebhookEndpoint"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:WebhookEndpointList"};
+const schema_spec_WebhookEndpoint = {"type":"object","required":["id","url","description","event_types","enabled","disabled_reason","project_ids","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"}},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:WebhookEndpoint"};
 const schema_spec_WebhookEndpointId = {"type":"string","pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookEndpointId"};
 const pattern_698d2af6 = new RegExp("^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -16946,7 +16946,6 @@ return errors === 0;
 }
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"},"$id":"spec:EventSelectors"};
 const schema_spec_EventSelector = {"type":"string","enum":["*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -16984,72 +16983,6 @@ validate_spec_EventSelector.errors = vErrors;
 return errors === 0;
 }
 validate_spec_EventSelector.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
-
-function validate_spec_EventSelectors(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:EventSelectors" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_EventSelectors.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(Array.isArray(data)){
-if(data.length > 100){
-const err0 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(data.length < 1){
-const err1 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-const len0 = data.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_EventSelector(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_EventSelector.errors);
-errors = vErrors.length;
-}
-}
-if(!distinct(data)){
-const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-validate_spec_EventSelectors.errors = vErrors;
-return errors === 0;
-}
-validate_spec_EventSelectors.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_WebhookEndpoint(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -17202,14 +17135,10 @@ errors++;
 }
 }
 if(data.event_types !== undefined){
-if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_EventSelectors.errors);
-errors = vErrors.length;
-}
-}
-if(data.enabled !== undefined){
-if(typeof data.enabled !== "boolean"){
-const err12 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+let data3 = data.event_types;
+if(Array.isArray(data3)){
+if(data3.length > 100){
+const err12 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -17218,11 +17147,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-}
-if(data.disabled_reason !== undefined){
-let data5 = data.disabled_reason;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err13 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.disabled_reason.type},message:"must be string,null"};
+if(data3.length < 1){
+const err13 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -17231,8 +17157,15 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
-const err14 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpoint.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_EventSelector(data3[i0], {instancePath:instancePath+"/event_types/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_EventSelector.errors);
+errors = vErrors.length;
+}
+}
+if(!distinct(data3)){
+const err14 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -17242,10 +17175,8 @@ vErrors.push(err14);
 errors++;
 }
 }
-if(data.project_ids !== undefined){
-let data6 = data.project_ids;
-if((!(Array.isArray(data6))) && (data6 !== null)){
-const err15 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.project_ids.type},message:"must be array,null"};
+else {
+const err15 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -17254,10 +17185,58 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(Array.isArray(data6)){
-const len0 = data6.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_ProjectId(data6[i0], {instancePath:instancePath+"/project_ids/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+}
+if(data.enabled !== undefined){
+if(typeof data.enabled !== "boolean"){
+const err16 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data.disabled_reason !== undefined){
+let data6 = data.disabled_reason;
+if((typeof data6 !== "string") && (data6 !== null)){
+const err17 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.disabled_reason.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(!(((data6 === "gone") || (data6 === "failing")) || (data6 === null))){
+const err18 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpoint.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data7 = data.project_ids;
+if((!(Array.isArray(data7))) && (data7 !== null)){
+const err19 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpoint.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+if(Array.isArray(data7)){
+const len1 = data7.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_spec_ProjectId(data7[i1], {instancePath:instancePath+"/project_ids/" + i1,parentData:data7,parentDataProperty:i1,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
@@ -17284,12 +17263,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err20];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -17388,7 +17367,7 @@ return errors === 0;
 validate_spec_WebhookEndpointList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyWebhookEndpointWithSecret = validate_spec_WebhookEndpointWithSecret;
-const schema_spec_WebhookEndpointWithSecret = {"type":"object","additionalProperties":false,"required":["id","url","description","event_types","enabled","disabled_reason","project_ids","metadata","created_at","updated_at","secret"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"secret":{"type":"string","pattern":"^whsec_[A-Za-z0-9+/]+=*$"}},"$id":"spec:WebhookEndpointWithSecret"};
+const schema_spec_WebhookEndpointWithSecret = {"type":"object","required":["id","url","description","event_types","enabled","disabled_reason","project_ids","metadata","created_at","updated_at","secret"],"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"}},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"secret":{"type":"string","pattern":"^whsec_[A-Za-z0-9+/]+=*$"}},"additionalProperties":false,"$id":"spec:WebhookEndpointWithSecret"};
 const pattern_5e62e578 = new RegExp("^whsec_[A-Za-z0-9+/]+=*$", "u");
 
 function validate_spec_WebhookEndpointWithSecret(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -17551,14 +17530,10 @@ errors++;
 }
 }
 if(data.event_types !== undefined){
-if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_EventSelectors.errors);
-errors = vErrors.length;
-}
-}
-if(data.enabled !== undefined){
-if(typeof data.enabled !== "boolean"){
-const err13 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+let data3 = data.event_types;
+if(Array.isArray(data3)){
+if(data3.length > 100){
+const err13 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -17567,11 +17542,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-}
-if(data.disabled_reason !== undefined){
-let data5 = data.disabled_reason;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.type},message:"must be string,null"};
+if(data3.length < 1){
+const err14 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -17580,8 +17552,15 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
-const err15 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_EventSelector(data3[i0], {instancePath:instancePath+"/event_types/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_EventSelector.errors);
+errors = vErrors.length;
+}
+}
+if(!distinct(data3)){
+const err15 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -17591,10 +17570,8 @@ vErrors.push(err15);
 errors++;
 }
 }
-if(data.project_ids !== undefined){
-let data6 = data.project_ids;
-if((!(Array.isArray(data6))) && (data6 !== null)){
-const err16 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.project_ids.type},message:"must be array,null"};
+else {
+const err16 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -17603,10 +17580,58 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(Array.isArray(data6)){
-const len0 = data6.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_ProjectId(data6[i0], {instancePath:instancePath+"/project_ids/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+}
+if(data.enabled !== undefined){
+if(typeof data.enabled !== "boolean"){
+const err17 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data.disabled_reason !== undefined){
+let data6 = data.disabled_reason;
+if((typeof data6 !== "string") && (data6 !== null)){
+const err18 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+if(!(((data6 === "gone") || (data6 === "failing")) || (data6 === null))){
+const err19 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointWithSecret.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data7 = data.project_ids;
+if((!(Array.isArray(data7))) && (data7 !== null)){
+const err20 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointWithSecret.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+if(Array.isArray(data7)){
+const len1 = data7.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_spec_ProjectId(data7[i1], {instancePath:instancePath+"/project_ids/" + i1,parentData:data7,parentDataProperty:i1,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
@@ -17632,38 +17657,38 @@ errors = vErrors.length;
 }
 }
 if(data.secret !== undefined){
-let data11 = data.secret;
-if(typeof data11 === "string"){
-if(!pattern_5e62e578.test(data11)){
-const err17 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/pattern",keyword:"pattern",params:{pattern: "^whsec_[A-Za-z0-9+/]+=*$"},message:"must match pattern \""+"^whsec_[A-Za-z0-9+/]+=*$"+"\""};
+let data12 = data.secret;
+if(typeof data12 === "string"){
+if(!pattern_5e62e578.test(data12)){
+const err21 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/pattern",keyword:"pattern",params:{pattern: "^whsec_[A-Za-z0-9+/]+=*$"},message:"must match pattern \""+"^whsec_[A-Za-z0-9+/]+=*$"+"\""};
 if(vErrors === null){
-vErrors = [err17];
+vErrors = [err21];
 }
 else {
-vErrors.push(err17);
+vErrors.push(err21);
 }
 errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err22 = {instancePath:instancePath+"/secret",schemaPath:"#/properties/secret/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err18];
+vErrors = [err22];
 }
 else {
-vErrors.push(err18);
+vErrors.push(err22);
 }
 errors++;
 }
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err23];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err23);
 }
 errors++;
 }
@@ -17675,7 +17700,7 @@ validate_spec_WebhookEndpointWithSecret.evaluated = {"props":true,"dynamicProps"
 exports.replyWebhookEndpoint = validate_spec_WebhookEndpoint;
 
 exports.replyWebhookDelivery = validate_spec_WebhookDelivery;
-const schema_spec_WebhookDelivery = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec:WebhookAttempt"}},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"request":{"type":["object","null"],"additionalProperties":false,"required":["url","headers","body"],"properties":{"url":{"type":"string"},"headers":{"type":"object","additionalProperties":{"type":"string"}},"body":{"$ref":"spec:PlatformEvent"}}},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDelivery"};
+const schema_spec_WebhookDelivery = {"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec:WebhookAttempt"}},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":"string"},"headers":{"type":"object","additionalProperties":{"type":"string"}},"body":{"$ref":"spec:PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:WebhookDelivery"};
 const schema_spec_WebhookDeliveryId = {"type":"string","pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:WebhookDeliveryId"};
 const pattern_50f415b2 = new RegExp("^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -17755,7 +17780,7 @@ return errors === 0;
 }
 validate_spec_WebhookDeliveryStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_WebhookAttempt = {"type":"object","additionalProperties":false,"required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec:Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null"]},"error":{"type":["string","null"]}},"$id":"spec:WebhookAttempt"};
+const schema_spec_WebhookAttempt = {"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec:Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null"]},"error":{"type":["string","null"]}},"additionalProperties":false,"$id":"spec:WebhookAttempt"};
 
 function validate_spec_WebhookAttempt(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookAttempt" */;
@@ -18250,7 +18275,7 @@ return errors === 0;
 validate_spec_WebhookDelivery.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyWebhookRecovery = validate_spec_WebhookRecovery;
-const schema_spec_WebhookRecovery = {"type":"object","additionalProperties":false,"required":["endpoint_id","since","recovered","has_more"],"properties":{"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"since":{"$ref":"spec:Timestamp"},"recovered":{"type":"integer","minimum":0},"has_more":{"type":"boolean"}},"$id":"spec:WebhookRecovery"};
+const schema_spec_WebhookRecovery = {"type":"object","required":["endpoint_id","since","recovered","has_more"],"properties":{"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"since":{"$ref":"spec:Timestamp"},"recovered":{"type":"integer","minimum":0},"has_more":{"type":"boolean"}},"additionalProperties":false,"$id":"spec:WebhookRecovery"};
 
 function validate_spec_WebhookRecovery(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookRecovery" */;
@@ -18382,7 +18407,7 @@ return errors === 0;
 validate_spec_WebhookRecovery.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyWebhookDeliveryList = validate_spec_WebhookDeliveryList;
-const schema_spec_WebhookDeliveryList = {"type":"object","additionalProperties":false,"required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:WebhookDelivery"}},"pagination":{"$ref":"spec:Pagination"}},"$id":"spec:WebhookDeliveryList"};
+const schema_spec_WebhookDeliveryList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:WebhookDelivery"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:WebhookDeliveryList"};
 
 function validate_spec_WebhookDeliveryList(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookDeliveryList" */;
@@ -18473,7 +18498,7 @@ return errors === 0;
 validate_spec_WebhookDeliveryList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyHealth = validate_spec_Health;
-const schema_spec_Health = {"type":"object","additionalProperties":false,"required":["status"],"properties":{"status":{"type":"string","const":"ok"}},"$id":"spec:Health"};
+const schema_spec_Health = {"type":"object","required":["status"],"properties":{"status":{"type":"string","const":"ok"}},"additionalProperties":false,"$id":"spec:Health"};
 
 function validate_spec_Health(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Health" */;
@@ -18549,7 +18574,7 @@ return errors === 0;
 validate_spec_Health.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyReadiness = validate_spec_Readiness;
-const schema_spec_Readiness = {"type":"object","additionalProperties":false,"required":["status","checks"],"properties":{"status":{"type":"string","enum":["ok","unavailable"]},"checks":{"type":"object","additionalProperties":{"type":"string","enum":["ok","unavailable"]}}},"$id":"spec:Readiness"};
+const schema_spec_Readiness = {"type":"object","required":["status","checks"],"properties":{"status":{"type":"string","enum":["ok","unavailable"]},"checks":{"type":"object","additionalProperties":{"type":"string","enum":["ok","unavailable"]}}},"additionalProperties":false,"$id":"spec:Readiness"};
 
 function validate_spec_Readiness(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Readiness" */;
@@ -18704,7 +18729,7 @@ return errors === 0;
 validate_replyGetOpenapiJson200.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyDeletedUser = validate_spec_DeletedUser;
-const schema_spec_DeletedUser = {"type":"object","additionalProperties":false,"required":["id","deleted"],"properties":{"id":{"$ref":"spec:UserId"},"deleted":{"type":"boolean","enum":[true]}},"$id":"spec:DeletedUser"};
+const schema_spec_DeletedUser = {"type":"object","required":["id","deleted"],"properties":{"id":{"$ref":"spec:UserId"},"deleted":{"type":"boolean","const":true}},"additionalProperties":false,"$id":"spec:DeletedUser"};
 
 function validate_spec_DeletedUser(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DeletedUser" */;
@@ -18768,8 +18793,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(!(data1 === true)){
-const err4 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/enum",keyword:"enum",params:{allowedValues: schema_spec_DeletedUser.properties.deleted.enum},message:"must be equal to one of the allowed values"};
+if(true !== data1){
+const err4 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -18796,7 +18821,7 @@ return errors === 0;
 validate_spec_DeletedUser.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyProjectInEvents = validate_spec_ProjectInEvents;
-const schema_spec_ProjectInEvents = {"type":"object","additionalProperties":false,"required":["id","name","description","status","category","owner_id","tags","member_count","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEvents"};
+const schema_spec_ProjectInEvents = {"type":"object","required":["id","name","description","status","category","owner_id","tags","member_count","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false,"$id":"spec:ProjectInEvents"};
 
 function validate_spec_ProjectInEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectInEvents" */;
@@ -19194,7 +19219,7 @@ return errors === 0;
 validate_spec_ProjectInEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyWebhookDeliveryInEvents = validate_spec_WebhookDeliveryInEvents;
-const schema_spec_WebhookDeliveryInEvents = {"type":"object","additionalProperties":false,"required":["id","endpoint_id","event_id","event_type","status","next_attempt_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEvents"};
+const schema_spec_WebhookDeliveryInEvents = {"type":"object","required":["id","endpoint_id","event_id","event_type","status","next_attempt_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:WebhookDeliveryInEvents"};
 
 function validate_spec_WebhookDeliveryInEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookDeliveryInEvents" */;
@@ -19384,8 +19409,8 @@ return errors === 0;
 validate_spec_WebhookDeliveryInEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProfileUpdatedEvent = validate_spec_ProfileUpdatedEvent;
-const schema_spec_ProfileUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"profile.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Profile"},"previous_attributes":{"$ref":"spec:ProfileBefore"}}}},"$id":"spec:ProfileUpdatedEvent"};
-const schema_spec_ProfileBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:ProfileBefore"};
+const schema_spec_ProfileUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"profile.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Profile"},"previous_attributes":{"$ref":"spec:ProfileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProfileUpdatedEvent"};
+const schema_spec_ProfileBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ProfileBefore"};
 
 function validate_spec_ProfileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProfileBefore" */;
@@ -19893,8 +19918,8 @@ return errors === 0;
 validate_spec_ProfileUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSettingsUpdatedEvent = validate_spec_SettingsUpdatedEvent;
-const schema_spec_SettingsUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"settings.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Settings"},"previous_attributes":{"$ref":"spec:SettingsBefore"}}}},"$id":"spec:SettingsUpdatedEvent"};
-const schema_spec_SettingsBefore = {"type":"object","additionalProperties":false,"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:SettingsBefore"};
+const schema_spec_SettingsUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"settings.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Settings"},"previous_attributes":{"$ref":"spec:SettingsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SettingsUpdatedEvent"};
+const schema_spec_SettingsBefore = {"type":"object","properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}},"additionalProperties":false},"privacy":{"type":"object","required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}},"additionalProperties":false},"ai":{"type":"object","required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}},"additionalProperties":false},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SettingsBefore"};
 
 function validate_spec_SettingsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SettingsBefore" */;
@@ -20562,8 +20587,8 @@ return errors === 0;
 validate_spec_SettingsUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadApiKeyCreatedEvent = validate_spec_ApiKeyCreatedEvent;
-const schema_spec_ApiKeyCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}}}},"$id":"spec:ApiKeyCreatedEvent"};
-const schema_spec_ApiKeyBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"$id":"spec:ApiKeyBefore"};
+const schema_spec_ApiKeyCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyCreatedEvent"};
+const schema_spec_ApiKeyBefore = {"type":"object","properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:ApiKeyBefore"};
 
 function validate_spec_ApiKeyBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyBefore" */;
@@ -21163,7 +21188,7 @@ return errors === 0;
 validate_spec_ApiKeyCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadApiKeyRotatedEvent = validate_spec_ApiKeyRotatedEvent;
-const schema_spec_ApiKeyRotatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}}}},"$id":"spec:ApiKeyRotatedEvent"};
+const schema_spec_ApiKeyRotatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyRotatedEvent"};
 
 function validate_spec_ApiKeyRotatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyRotatedEvent" */;
@@ -21509,7 +21534,7 @@ return errors === 0;
 validate_spec_ApiKeyRotatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadApiKeyRevokedEvent = validate_spec_ApiKeyRevokedEvent;
-const schema_spec_ApiKeyRevokedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}}}},"$id":"spec:ApiKeyRevokedEvent"};
+const schema_spec_ApiKeyRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyRevokedEvent"};
 
 function validate_spec_ApiKeyRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyRevokedEvent" */;
@@ -21855,8 +21880,8 @@ return errors === 0;
 validate_spec_ApiKeyRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUserCreatedEvent = validate_spec_UserCreatedEvent;
-const schema_spec_UserCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}}}},"$id":"spec:UserCreatedEvent"};
-const schema_spec_UserBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:UserBefore"};
+const schema_spec_UserCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserCreatedEvent"};
+const schema_spec_UserBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UserBefore"};
 
 function validate_spec_UserBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserBefore" */;
@@ -22387,7 +22412,7 @@ return errors === 0;
 validate_spec_UserCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUserUpdatedEvent = validate_spec_UserUpdatedEvent;
-const schema_spec_UserUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}}}},"$id":"spec:UserUpdatedEvent"};
+const schema_spec_UserUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserUpdatedEvent"};
 
 function validate_spec_UserUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserUpdatedEvent" */;
@@ -22733,8 +22758,8 @@ return errors === 0;
 validate_spec_UserUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUserDeletedEvent = validate_spec_UserDeletedEvent;
-const schema_spec_UserDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:DeletedUser"},"previous_attributes":{"$ref":"spec:DeletedUserBefore"}}}},"$id":"spec:UserDeletedEvent"};
-const schema_spec_DeletedUserBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UserId"},"deleted":{"type":"boolean","enum":[true]}},"$id":"spec:DeletedUserBefore"};
+const schema_spec_UserDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:DeletedUser"},"previous_attributes":{"$ref":"spec:DeletedUserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserDeletedEvent"};
+const schema_spec_DeletedUserBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"deleted":{"type":"boolean","const":true}},"additionalProperties":false,"$id":"spec:DeletedUserBefore"};
 
 function validate_spec_DeletedUserBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DeletedUserBefore" */;
@@ -22778,8 +22803,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(!(data1 === true)){
-const err2 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/enum",keyword:"enum",params:{allowedValues: schema_spec_DeletedUserBefore.properties.deleted.enum},message:"must be equal to one of the allowed values"};
+if(true !== data1){
+const err2 = {instancePath:instancePath+"/deleted",schemaPath:"#/properties/deleted/const",keyword:"const",params:{allowedValue: true},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -23150,8 +23175,8 @@ return errors === 0;
 validate_spec_UserDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectCreatedEvent = validate_spec_ProjectCreatedEvent;
-const schema_spec_ProjectCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectCreatedEvent"};
-const schema_spec_ProjectInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ProjectInEventsBefore"};
+const schema_spec_ProjectCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectCreatedEvent"};
+const schema_spec_ProjectInEventsBefore = {"type":"object","properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false,"$id":"spec:ProjectInEventsBefore"};
 
 function validate_spec_ProjectInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectInEventsBefore" */;
@@ -23753,7 +23778,7 @@ return errors === 0;
 validate_spec_ProjectCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectUpdatedEvent = validate_spec_ProjectUpdatedEvent;
-const schema_spec_ProjectUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectUpdatedEvent"};
+const schema_spec_ProjectUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectUpdatedEvent"};
 
 function validate_spec_ProjectUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectUpdatedEvent" */;
@@ -24099,7 +24124,7 @@ return errors === 0;
 validate_spec_ProjectUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectArchivedEvent = validate_spec_ProjectArchivedEvent;
-const schema_spec_ProjectArchivedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.archived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectArchivedEvent"};
+const schema_spec_ProjectArchivedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.archived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectArchivedEvent"};
 
 function validate_spec_ProjectArchivedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectArchivedEvent" */;
@@ -24445,7 +24470,7 @@ return errors === 0;
 validate_spec_ProjectArchivedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectUnarchivedEvent = validate_spec_ProjectUnarchivedEvent;
-const schema_spec_ProjectUnarchivedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.unarchived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectUnarchivedEvent"};
+const schema_spec_ProjectUnarchivedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.unarchived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectUnarchivedEvent"};
 
 function validate_spec_ProjectUnarchivedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectUnarchivedEvent" */;
@@ -24791,7 +24816,7 @@ return errors === 0;
 validate_spec_ProjectUnarchivedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectDeletedEvent = validate_spec_ProjectDeletedEvent;
-const schema_spec_ProjectDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectDeletedEvent"};
+const schema_spec_ProjectDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectDeletedEvent"};
 
 function validate_spec_ProjectDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectDeletedEvent" */;
@@ -25137,7 +25162,7 @@ return errors === 0;
 validate_spec_ProjectDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectRestoredEvent = validate_spec_ProjectRestoredEvent;
-const schema_spec_ProjectRestoredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.restored"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}}}},"$id":"spec:ProjectRestoredEvent"};
+const schema_spec_ProjectRestoredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.restored"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectRestoredEvent"};
 
 function validate_spec_ProjectRestoredEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectRestoredEvent" */;
@@ -25483,8 +25508,8 @@ return errors === 0;
 validate_spec_ProjectRestoredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMemberAddedEvent = validate_spec_MemberAddedEvent;
-const schema_spec_MemberAddedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberAddedEvent"};
-const schema_spec_MemberBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"created_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MemberBefore"};
+const schema_spec_MemberAddedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberAddedEvent"};
+const schema_spec_MemberBefore = {"type":"object","properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"created_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MemberBefore"};
 
 function validate_spec_MemberBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberBefore" */;
@@ -25938,7 +25963,7 @@ return errors === 0;
 validate_spec_MemberAddedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMemberUpdatedEvent = validate_spec_MemberUpdatedEvent;
-const schema_spec_MemberUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberUpdatedEvent"};
+const schema_spec_MemberUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberUpdatedEvent"};
 
 function validate_spec_MemberUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUpdatedEvent" */;
@@ -26284,7 +26309,7 @@ return errors === 0;
 validate_spec_MemberUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMemberRemovedEvent = validate_spec_MemberRemovedEvent;
-const schema_spec_MemberRemovedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.removed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}}}},"$id":"spec:MemberRemovedEvent"};
+const schema_spec_MemberRemovedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.removed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberRemovedEvent"};
 
 function validate_spec_MemberRemovedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberRemovedEvent" */;
@@ -26630,8 +26655,8 @@ return errors === 0;
 validate_spec_MemberRemovedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadInvitationCreatedEvent = validate_spec_InvitationCreatedEvent;
-const schema_spec_InvitationCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}}}},"$id":"spec:InvitationCreatedEvent"};
-const schema_spec_InvitationBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"$id":"spec:InvitationBefore"};
+const schema_spec_InvitationCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:InvitationCreatedEvent"};
+const schema_spec_InvitationBefore = {"type":"object","properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:InvitationBefore"};
 
 function validate_spec_InvitationBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationBefore" */;
@@ -27078,7 +27103,7 @@ return errors === 0;
 validate_spec_InvitationCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadInvitationRevokedEvent = validate_spec_InvitationRevokedEvent;
-const schema_spec_InvitationRevokedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}}}},"$id":"spec:InvitationRevokedEvent"};
+const schema_spec_InvitationRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:InvitationRevokedEvent"};
 
 function validate_spec_InvitationRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationRevokedEvent" */;
@@ -27424,8 +27449,8 @@ return errors === 0;
 validate_spec_InvitationRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadAvatarUpdatedEvent = validate_spec_AvatarUpdatedEvent;
-const schema_spec_AvatarUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}}}},"$id":"spec:AvatarUpdatedEvent"};
-const schema_spec_AvatarBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:AvatarBefore"};
+const schema_spec_AvatarUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:AvatarUpdatedEvent"};
+const schema_spec_AvatarBefore = {"type":"object","properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:AvatarBefore"};
 
 function validate_spec_AvatarBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:AvatarBefore" */;
@@ -27951,7 +27976,7 @@ return errors === 0;
 validate_spec_AvatarUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadAvatarDeletedEvent = validate_spec_AvatarDeletedEvent;
-const schema_spec_AvatarDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}}}},"$id":"spec:AvatarDeletedEvent"};
+const schema_spec_AvatarDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:AvatarDeletedEvent"};
 
 function validate_spec_AvatarDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:AvatarDeletedEvent" */;
@@ -28297,8 +28322,8 @@ return errors === 0;
 validate_spec_AvatarDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileCreatedEvent = validate_spec_FileCreatedEvent;
-const schema_spec_FileCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}}}},"$id":"spec:FileCreatedEvent"};
-const schema_spec_StoredFileBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:StoredFileBefore"};
+const schema_spec_FileCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileCreatedEvent"};
+const schema_spec_StoredFileBefore = {"type":"object","properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:StoredFileBefore"};
 
 function validate_spec_StoredFileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:StoredFileBefore" */;
@@ -28907,7 +28932,7 @@ return errors === 0;
 validate_spec_FileCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileUpdatedEvent = validate_spec_FileUpdatedEvent;
-const schema_spec_FileUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}}}},"$id":"spec:FileUpdatedEvent"};
+const schema_spec_FileUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileUpdatedEvent"};
 
 function validate_spec_FileUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileUpdatedEvent" */;
@@ -29253,7 +29278,7 @@ return errors === 0;
 validate_spec_FileUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileDeletedEvent = validate_spec_FileDeletedEvent;
-const schema_spec_FileDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}}}},"$id":"spec:FileDeletedEvent"};
+const schema_spec_FileDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileDeletedEvent"};
 
 function validate_spec_FileDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileDeletedEvent" */;
@@ -29599,8 +29624,8 @@ return errors === 0;
 validate_spec_FileDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUploadCreatedEvent = validate_spec_UploadCreatedEvent;
-const schema_spec_UploadCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}}}},"$id":"spec:UploadCreatedEvent"};
-const schema_spec_UploadBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:UploadBefore"};
+const schema_spec_UploadCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UploadCreatedEvent"};
+const schema_spec_UploadBefore = {"type":"object","properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UploadBefore"};
 
 function validate_spec_UploadBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UploadBefore" */;
@@ -30136,7 +30161,7 @@ return errors === 0;
 validate_spec_UploadCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUploadDeletedEvent = validate_spec_UploadDeletedEvent;
-const schema_spec_UploadDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}}}},"$id":"spec:UploadDeletedEvent"};
+const schema_spec_UploadDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UploadDeletedEvent"};
 
 function validate_spec_UploadDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UploadDeletedEvent" */;
@@ -30482,8 +30507,8 @@ return errors === 0;
 validate_spec_UploadDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileLinkCreatedEvent = validate_spec_FileLinkCreatedEvent;
-const schema_spec_FileLinkCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}}}},"$id":"spec:FileLinkCreatedEvent"};
-const schema_spec_FileLinkBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:FileLinkBefore"};
+const schema_spec_FileLinkCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileLinkCreatedEvent"};
+const schema_spec_FileLinkBefore = {"type":"object","properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:FileLinkBefore"};
 
 function validate_spec_FileLinkBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileLinkBefore" */;
@@ -31010,7 +31035,7 @@ return errors === 0;
 validate_spec_FileLinkCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileLinkRevokedEvent = validate_spec_FileLinkRevokedEvent;
-const schema_spec_FileLinkRevokedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}}}},"$id":"spec:FileLinkRevokedEvent"};
+const schema_spec_FileLinkRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileLinkRevokedEvent"};
 
 function validate_spec_FileLinkRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileLinkRevokedEvent" */;
@@ -31356,8 +31381,8 @@ return errors === 0;
 validate_spec_FileLinkRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSessionCreatedEvent = validate_spec_SessionCreatedEvent;
-const schema_spec_SessionCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}}}},"$id":"spec:SessionCreatedEvent"};
-const schema_spec_SessionBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:SessionBefore"};
+const schema_spec_SessionCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionCreatedEvent"};
+const schema_spec_SessionBefore = {"type":"object","properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SessionBefore"};
 
 function validate_spec_SessionBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SessionBefore" */;
@@ -31905,7 +31930,7 @@ return errors === 0;
 validate_spec_SessionCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSessionUpdatedEvent = validate_spec_SessionUpdatedEvent;
-const schema_spec_SessionUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}}}},"$id":"spec:SessionUpdatedEvent"};
+const schema_spec_SessionUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionUpdatedEvent"};
 
 function validate_spec_SessionUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SessionUpdatedEvent" */;
@@ -32251,7 +32276,7 @@ return errors === 0;
 validate_spec_SessionUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSessionDeletedEvent = validate_spec_SessionDeletedEvent;
-const schema_spec_SessionDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}}}},"$id":"spec:SessionDeletedEvent"};
+const schema_spec_SessionDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionDeletedEvent"};
 
 function validate_spec_SessionDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SessionDeletedEvent" */;
@@ -32597,8 +32622,8 @@ return errors === 0;
 validate_spec_SessionDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMessageUpdatedEvent = validate_spec_MessageUpdatedEvent;
-const schema_spec_MessageUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:MessageUpdatedEvent"};
-const schema_spec_MessageBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:MessageBefore"};
+const schema_spec_MessageUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MessageUpdatedEvent"};
+const schema_spec_MessageBefore = {"type":"object","properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MessageBefore"};
 
 function validate_spec_MessageBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageBefore" */;
@@ -33201,7 +33226,7 @@ return errors === 0;
 validate_spec_MessageUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadChatCompletedEvent = validate_spec_ChatCompletedEvent;
-const schema_spec_ChatCompletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:ChatCompletedEvent"};
+const schema_spec_ChatCompletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatCompletedEvent"};
 
 function validate_spec_ChatCompletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ChatCompletedEvent" */;
@@ -33547,7 +33572,7 @@ return errors === 0;
 validate_spec_ChatCompletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadChatFailedEvent = validate_spec_ChatFailedEvent;
-const schema_spec_ChatFailedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:ChatFailedEvent"};
+const schema_spec_ChatFailedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatFailedEvent"};
 
 function validate_spec_ChatFailedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ChatFailedEvent" */;
@@ -33893,7 +33918,7 @@ return errors === 0;
 validate_spec_ChatFailedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadChatCanceledEvent = validate_spec_ChatCanceledEvent;
-const schema_spec_ChatCanceledEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}}}},"$id":"spec:ChatCanceledEvent"};
+const schema_spec_ChatCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatCanceledEvent"};
 
 function validate_spec_ChatCanceledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ChatCanceledEvent" */;
@@ -34239,8 +34264,8 @@ return errors === 0;
 validate_spec_ChatCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadKnowledgeBaseCreatedEvent = validate_spec_KnowledgeBaseCreatedEvent;
-const schema_spec_KnowledgeBaseCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}}}},"$id":"spec:KnowledgeBaseCreatedEvent"};
-const schema_spec_KnowledgeBaseBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","additionalProperties":false,"required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:KnowledgeBaseBefore"};
+const schema_spec_KnowledgeBaseCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseCreatedEvent"};
+const schema_spec_KnowledgeBaseBefore = {"type":"object","properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:KnowledgeBaseBefore"};
 
 function validate_spec_KnowledgeBaseBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseBefore" */;
@@ -34899,7 +34924,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadKnowledgeBaseUpdatedEvent = validate_spec_KnowledgeBaseUpdatedEvent;
-const schema_spec_KnowledgeBaseUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}}}},"$id":"spec:KnowledgeBaseUpdatedEvent"};
+const schema_spec_KnowledgeBaseUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseUpdatedEvent"};
 
 function validate_spec_KnowledgeBaseUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseUpdatedEvent" */;
@@ -35245,7 +35270,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadKnowledgeBaseDeletedEvent = validate_spec_KnowledgeBaseDeletedEvent;
-const schema_spec_KnowledgeBaseDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}}}},"$id":"spec:KnowledgeBaseDeletedEvent"};
+const schema_spec_KnowledgeBaseDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseDeletedEvent"};
 
 function validate_spec_KnowledgeBaseDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseDeletedEvent" */;
@@ -35591,8 +35616,8 @@ return errors === 0;
 validate_spec_KnowledgeBaseDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentCreatedEvent = validate_spec_DocumentCreatedEvent;
-const schema_spec_DocumentCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentCreatedEvent"};
-const schema_spec_KnowledgeDocumentBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","additionalProperties":false,"required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}}},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"additionalProperties":false,"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}}},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:KnowledgeDocumentBefore"};
+const schema_spec_DocumentCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentCreatedEvent"};
+const schema_spec_KnowledgeDocumentBefore = {"type":"object","properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"additionalProperties":false},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}},"additionalProperties":false},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false,"$id":"spec:KnowledgeDocumentBefore"};
 
 function validate_spec_KnowledgeDocumentBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeDocumentBefore" */;
@@ -36335,7 +36360,7 @@ return errors === 0;
 validate_spec_DocumentCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentUpdatedEvent = validate_spec_DocumentUpdatedEvent;
-const schema_spec_DocumentUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentUpdatedEvent"};
+const schema_spec_DocumentUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentUpdatedEvent"};
 
 function validate_spec_DocumentUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentUpdatedEvent" */;
@@ -36681,7 +36706,7 @@ return errors === 0;
 validate_spec_DocumentUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentReadyEvent = validate_spec_DocumentReadyEvent;
-const schema_spec_DocumentReadyEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.ready"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentReadyEvent"};
+const schema_spec_DocumentReadyEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.ready"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentReadyEvent"};
 
 function validate_spec_DocumentReadyEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentReadyEvent" */;
@@ -37027,7 +37052,7 @@ return errors === 0;
 validate_spec_DocumentReadyEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentFailedEvent = validate_spec_DocumentFailedEvent;
-const schema_spec_DocumentFailedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentFailedEvent"};
+const schema_spec_DocumentFailedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentFailedEvent"};
 
 function validate_spec_DocumentFailedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentFailedEvent" */;
@@ -37373,7 +37398,7 @@ return errors === 0;
 validate_spec_DocumentFailedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentDeletedEvent = validate_spec_DocumentDeletedEvent;
-const schema_spec_DocumentDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}}}},"$id":"spec:DocumentDeletedEvent"};
+const schema_spec_DocumentDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentDeletedEvent"};
 
 function validate_spec_DocumentDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentDeletedEvent" */;
@@ -37719,8 +37744,8 @@ return errors === 0;
 validate_spec_DocumentDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProductCreatedEvent = validate_spec_ProductCreatedEvent;
-const schema_spec_ProductCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}}}},"$id":"spec:ProductCreatedEvent"};
-const schema_spec_ProductBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProductId"},"name":{"type":"string"},"description":{"type":["string","null"]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:ProductBefore"};
+const schema_spec_ProductCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProductCreatedEvent"};
+const schema_spec_ProductBefore = {"type":"object","properties":{"id":{"$ref":"spec:ProductId"},"name":{"type":"string"},"description":{"type":["string","null"]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ProductBefore"};
 
 function validate_spec_ProductBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProductBefore" */;
@@ -38168,7 +38193,7 @@ return errors === 0;
 validate_spec_ProductCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProductUpdatedEvent = validate_spec_ProductUpdatedEvent;
-const schema_spec_ProductUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}}}},"$id":"spec:ProductUpdatedEvent"};
+const schema_spec_ProductUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProductUpdatedEvent"};
 
 function validate_spec_ProductUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProductUpdatedEvent" */;
@@ -38514,8 +38539,8 @@ return errors === 0;
 validate_spec_ProductUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadPriceCreatedEvent = validate_spec_PriceCreatedEvent;
-const schema_spec_PriceCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}}}},"$id":"spec:PriceCreatedEvent"};
-const schema_spec_PriceBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:PriceBefore"};
+const schema_spec_PriceCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PriceCreatedEvent"};
+const schema_spec_PriceBefore = {"type":"object","properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:PriceBefore"};
 
 function validate_spec_PriceBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PriceBefore" */;
@@ -39002,7 +39027,7 @@ return errors === 0;
 validate_spec_PriceCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadPriceUpdatedEvent = validate_spec_PriceUpdatedEvent;
-const schema_spec_PriceUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}}}},"$id":"spec:PriceUpdatedEvent"};
+const schema_spec_PriceUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PriceUpdatedEvent"};
 
 function validate_spec_PriceUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PriceUpdatedEvent" */;
@@ -39348,8 +39373,8 @@ return errors === 0;
 validate_spec_PriceUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderCreatedEvent = validate_spec_OrderCreatedEvent;
-const schema_spec_OrderCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}}}},"$id":"spec:OrderCreatedEvent"};
-const schema_spec_OrderBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:OrderId"},"number":{"type":"string"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:OrderStatus"},"items":{"type":"array","items":{"$ref":"spec:OrderItem"}},"subtotal_amount":{"$ref":"spec:Amount"},"total_amount":{"$ref":"spec:Amount"},"refunded_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"checkout_id":{"anyOf":[{"$ref":"spec:CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec:Metadata"},"paid_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:OrderBefore"};
+const schema_spec_OrderCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderCreatedEvent"};
+const schema_spec_OrderBefore = {"type":"object","properties":{"id":{"$ref":"spec:OrderId"},"number":{"type":"string"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:OrderStatus"},"items":{"type":"array","items":{"$ref":"spec:OrderItem"}},"subtotal_amount":{"$ref":"spec:Amount"},"total_amount":{"$ref":"spec:Amount"},"refunded_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"checkout_id":{"anyOf":[{"$ref":"spec:CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec:Metadata"},"paid_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:OrderBefore"};
 
 function validate_spec_OrderBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderBefore" */;
@@ -40014,7 +40039,7 @@ return errors === 0;
 validate_spec_OrderCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderPaidEvent = validate_spec_OrderPaidEvent;
-const schema_spec_OrderPaidEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.paid"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}}}},"$id":"spec:OrderPaidEvent"};
+const schema_spec_OrderPaidEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.paid"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderPaidEvent"};
 
 function validate_spec_OrderPaidEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderPaidEvent" */;
@@ -40360,7 +40385,7 @@ return errors === 0;
 validate_spec_OrderPaidEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderCanceledEvent = validate_spec_OrderCanceledEvent;
-const schema_spec_OrderCanceledEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}}}},"$id":"spec:OrderCanceledEvent"};
+const schema_spec_OrderCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderCanceledEvent"};
 
 function validate_spec_OrderCanceledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderCanceledEvent" */;
@@ -40706,7 +40731,7 @@ return errors === 0;
 validate_spec_OrderCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderRefundedEvent = validate_spec_OrderRefundedEvent;
-const schema_spec_OrderRefundedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.refunded"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}}}},"$id":"spec:OrderRefundedEvent"};
+const schema_spec_OrderRefundedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.refunded"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderRefundedEvent"};
 
 function validate_spec_OrderRefundedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderRefundedEvent" */;
@@ -41052,8 +41077,8 @@ return errors === 0;
 validate_spec_OrderRefundedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadRefundCreatedEvent = validate_spec_RefundCreatedEvent;
-const schema_spec_RefundCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}}}},"$id":"spec:RefundCreatedEvent"};
-const schema_spec_RefundBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:RefundId"},"order_id":{"$ref":"spec:OrderId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"status":{"$ref":"spec:RefundStatus"},"reason":{"type":["string","null"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:RefundBefore"};
+const schema_spec_RefundCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:RefundCreatedEvent"};
+const schema_spec_RefundBefore = {"type":"object","properties":{"id":{"$ref":"spec:RefundId"},"order_id":{"$ref":"spec:OrderId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"status":{"$ref":"spec:RefundStatus"},"reason":{"type":["string","null"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:RefundBefore"};
 
 function validate_spec_RefundBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:RefundBefore" */;
@@ -41553,7 +41578,7 @@ return errors === 0;
 validate_spec_RefundCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadRefundUpdatedEvent = validate_spec_RefundUpdatedEvent;
-const schema_spec_RefundUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}}}},"$id":"spec:RefundUpdatedEvent"};
+const schema_spec_RefundUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:RefundUpdatedEvent"};
 
 function validate_spec_RefundUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:RefundUpdatedEvent" */;
@@ -41899,8 +41924,8 @@ return errors === 0;
 validate_spec_RefundUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadCheckoutCreatedEvent = validate_spec_CheckoutCreatedEvent;
-const schema_spec_CheckoutCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}}}},"$id":"spec:CheckoutCreatedEvent"};
-const schema_spec_CheckoutBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:CheckoutBefore"};
+const schema_spec_CheckoutCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutCreatedEvent"};
+const schema_spec_CheckoutBefore = {"type":"object","properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:CheckoutBefore"};
 
 function validate_spec_CheckoutBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutBefore" */;
@@ -42544,7 +42569,7 @@ return errors === 0;
 validate_spec_CheckoutCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadCheckoutCompletedEvent = validate_spec_CheckoutCompletedEvent;
-const schema_spec_CheckoutCompletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}}}},"$id":"spec:CheckoutCompletedEvent"};
+const schema_spec_CheckoutCompletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutCompletedEvent"};
 
 function validate_spec_CheckoutCompletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutCompletedEvent" */;
@@ -42890,7 +42915,7 @@ return errors === 0;
 validate_spec_CheckoutCompletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadCheckoutExpiredEvent = validate_spec_CheckoutExpiredEvent;
-const schema_spec_CheckoutExpiredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.expired"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}}}},"$id":"spec:CheckoutExpiredEvent"};
+const schema_spec_CheckoutExpiredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.expired"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutExpiredEvent"};
 
 function validate_spec_CheckoutExpiredEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutExpiredEvent" */;
@@ -43236,8 +43261,8 @@ return errors === 0;
 validate_spec_CheckoutExpiredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSubscriptionCreatedEvent = validate_spec_SubscriptionCreatedEvent;
-const schema_spec_SubscriptionCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}}}},"$id":"spec:SubscriptionCreatedEvent"};
-const schema_spec_SubscriptionBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:SubscriptionBefore"};
+const schema_spec_SubscriptionCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionCreatedEvent"};
+const schema_spec_SubscriptionBefore = {"type":"object","properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SubscriptionBefore"};
 
 function validate_spec_SubscriptionBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SubscriptionBefore" */;
@@ -43939,7 +43964,7 @@ return errors === 0;
 validate_spec_SubscriptionCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSubscriptionUpdatedEvent = validate_spec_SubscriptionUpdatedEvent;
-const schema_spec_SubscriptionUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}}}},"$id":"spec:SubscriptionUpdatedEvent"};
+const schema_spec_SubscriptionUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionUpdatedEvent"};
 
 function validate_spec_SubscriptionUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SubscriptionUpdatedEvent" */;
@@ -44285,7 +44310,7 @@ return errors === 0;
 validate_spec_SubscriptionUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSubscriptionCanceledEvent = validate_spec_SubscriptionCanceledEvent;
-const schema_spec_SubscriptionCanceledEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}}}},"$id":"spec:SubscriptionCanceledEvent"};
+const schema_spec_SubscriptionCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionCanceledEvent"};
 
 function validate_spec_SubscriptionCanceledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SubscriptionCanceledEvent" */;
@@ -44631,8 +44656,8 @@ return errors === 0;
 validate_spec_SubscriptionCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointCreatedEvent = validate_spec_WebhookEndpointCreatedEvent;
-const schema_spec_WebhookEndpointCreatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointCreatedEvent"};
-const schema_spec_WebhookEndpointBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookEndpointBefore"};
+const schema_spec_WebhookEndpointCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointCreatedEvent"};
+const schema_spec_WebhookEndpointBefore = {"type":"object","properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"}},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:WebhookEndpointBefore"};
 
 function validate_spec_WebhookEndpointBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointBefore" */;
@@ -44684,14 +44709,10 @@ errors++;
 }
 }
 if(data.event_types !== undefined){
-if(!(validate_spec_EventSelectors(data.event_types, {instancePath:instancePath+"/event_types",parentData:data,parentDataProperty:"event_types",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_EventSelectors.errors);
-errors = vErrors.length;
-}
-}
-if(data.enabled !== undefined){
-if(typeof data.enabled !== "boolean"){
-const err2 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+let data3 = data.event_types;
+if(Array.isArray(data3)){
+if(data3.length > 100){
+const err2 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -44700,11 +44721,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-}
-if(data.disabled_reason !== undefined){
-let data5 = data.disabled_reason;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err3 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointBefore.properties.disabled_reason.type},message:"must be string,null"};
+if(data3.length < 1){
+const err3 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -44713,8 +44731,15 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(!(((data5 === "gone") || (data5 === "failing")) || (data5 === null))){
-const err4 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointBefore.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_EventSelector(data3[i0], {instancePath:instancePath+"/event_types/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_EventSelector.errors);
+errors = vErrors.length;
+}
+}
+if(!distinct(data3)){
+const err4 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -44724,10 +44749,8 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(data.project_ids !== undefined){
-let data6 = data.project_ids;
-if((!(Array.isArray(data6))) && (data6 !== null)){
-const err5 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointBefore.properties.project_ids.type},message:"must be array,null"};
+else {
+const err5 = {instancePath:instancePath+"/event_types",schemaPath:"#/properties/event_types/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -44736,10 +44759,58 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(Array.isArray(data6)){
-const len0 = data6.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_ProjectId(data6[i0], {instancePath:instancePath+"/project_ids/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+}
+if(data.enabled !== undefined){
+if(typeof data.enabled !== "boolean"){
+const err6 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.disabled_reason !== undefined){
+let data6 = data.disabled_reason;
+if((typeof data6 !== "string") && (data6 !== null)){
+const err7 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/type",keyword:"type",params:{type: schema_spec_WebhookEndpointBefore.properties.disabled_reason.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(!(((data6 === "gone") || (data6 === "failing")) || (data6 === null))){
+const err8 = {instancePath:instancePath+"/disabled_reason",schemaPath:"#/properties/disabled_reason/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointBefore.properties.disabled_reason.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.project_ids !== undefined){
+let data7 = data.project_ids;
+if((!(Array.isArray(data7))) && (data7 !== null)){
+const err9 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_WebhookEndpointBefore.properties.project_ids.type},message:"must be array,null"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(Array.isArray(data7)){
+const len1 = data7.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_spec_ProjectId(data7[i1], {instancePath:instancePath+"/project_ids/" + i1,parentData:data7,parentDataProperty:i1,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
@@ -44766,12 +44837,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err6];
+vErrors = [err10];
 }
 else {
-vErrors.push(err6);
+vErrors.push(err10);
 }
 errors++;
 }
@@ -45125,7 +45196,7 @@ return errors === 0;
 validate_spec_WebhookEndpointCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointUpdatedEvent = validate_spec_WebhookEndpointUpdatedEvent;
-const schema_spec_WebhookEndpointUpdatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointUpdatedEvent"};
+const schema_spec_WebhookEndpointUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointUpdatedEvent"};
 
 function validate_spec_WebhookEndpointUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointUpdatedEvent" */;
@@ -45471,7 +45542,7 @@ return errors === 0;
 validate_spec_WebhookEndpointUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointDeletedEvent = validate_spec_WebhookEndpointDeletedEvent;
-const schema_spec_WebhookEndpointDeletedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointDeletedEvent"};
+const schema_spec_WebhookEndpointDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointDeletedEvent"};
 
 function validate_spec_WebhookEndpointDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointDeletedEvent" */;
@@ -45817,7 +45888,7 @@ return errors === 0;
 validate_spec_WebhookEndpointDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointSecretRotatedEvent = validate_spec_WebhookEndpointSecretRotatedEvent;
-const schema_spec_WebhookEndpointSecretRotatedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.secret_rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointSecretRotatedEvent"};
+const schema_spec_WebhookEndpointSecretRotatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.secret_rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointSecretRotatedEvent"};
 
 function validate_spec_WebhookEndpointSecretRotatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointSecretRotatedEvent" */;
@@ -46163,7 +46234,7 @@ return errors === 0;
 validate_spec_WebhookEndpointSecretRotatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointTestedEvent = validate_spec_WebhookEndpointTestedEvent;
-const schema_spec_WebhookEndpointTestedEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.tested"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointTestedEvent"};
+const schema_spec_WebhookEndpointTestedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.tested"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointTestedEvent"};
 
 function validate_spec_WebhookEndpointTestedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointTestedEvent" */;
@@ -46509,8 +46580,8 @@ return errors === 0;
 validate_spec_WebhookEndpointTestedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointRecoveredEvent = validate_spec_WebhookEndpointRecoveredEvent;
-const schema_spec_WebhookEndpointRecoveredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.recovered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookRecovery"},"previous_attributes":{"$ref":"spec:WebhookRecoveryBefore"}}}},"$id":"spec:WebhookEndpointRecoveredEvent"};
-const schema_spec_WebhookRecoveryBefore = {"type":"object","additionalProperties":false,"properties":{"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"since":{"$ref":"spec:Timestamp"},"recovered":{"type":"integer","minimum":0},"has_more":{"type":"boolean"}},"$id":"spec:WebhookRecoveryBefore"};
+const schema_spec_WebhookEndpointRecoveredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.recovered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookRecovery"},"previous_attributes":{"$ref":"spec:WebhookRecoveryBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointRecoveredEvent"};
+const schema_spec_WebhookRecoveryBefore = {"type":"object","properties":{"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"since":{"$ref":"spec:Timestamp"},"recovered":{"type":"integer","minimum":0},"has_more":{"type":"boolean"}},"additionalProperties":false,"$id":"spec:WebhookRecoveryBefore"};
 
 function validate_spec_WebhookRecoveryBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookRecoveryBefore" */;
@@ -46946,7 +47017,7 @@ return errors === 0;
 validate_spec_WebhookEndpointRecoveredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointDisabledEvent = validate_spec_WebhookEndpointDisabledEvent;
-const schema_spec_WebhookEndpointDisabledEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.disabled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}}}},"$id":"spec:WebhookEndpointDisabledEvent"};
+const schema_spec_WebhookEndpointDisabledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.disabled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointDisabledEvent"};
 
 function validate_spec_WebhookEndpointDisabledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointDisabledEvent" */;
@@ -47292,8 +47363,8 @@ return errors === 0;
 validate_spec_WebhookEndpointDisabledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookDeliveryRedeliveredEvent = validate_spec_WebhookDeliveryRedeliveredEvent;
-const schema_spec_WebhookDeliveryRedeliveredEvent = {"type":"object","additionalProperties":false,"required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_delivery.redelivered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","additionalProperties":false,"required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookDeliveryInEvents"},"previous_attributes":{"$ref":"spec:WebhookDeliveryInEventsBefore"}}}},"$id":"spec:WebhookDeliveryRedeliveredEvent"};
-const schema_spec_WebhookDeliveryInEventsBefore = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"$id":"spec:WebhookDeliveryInEventsBefore"};
+const schema_spec_WebhookDeliveryRedeliveredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_delivery.redelivered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookDeliveryInEvents"},"previous_attributes":{"$ref":"spec:WebhookDeliveryInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookDeliveryRedeliveredEvent"};
+const schema_spec_WebhookDeliveryInEventsBefore = {"type":"object","properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:WebhookDeliveryInEventsBefore"};
 
 function validate_spec_WebhookDeliveryInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookDeliveryInEventsBefore" */;

@@ -5472,6 +5472,14 @@ export interface components {
         /** A page of knowledge bases. */
         KnowledgeBaseList: KnowledgeBaseList;
         /**
+         * How documents are split into passages.
+         * @example {
+         *       "max_tokens": 400,
+         *       "overlap_tokens": 60
+         *     }
+         */
+        ChunkingOptions: ChunkingOptions;
+        /**
          * A new knowledge base.
          * @example {
          *       "name": "Handbook"
@@ -5598,6 +5606,14 @@ export interface components {
         Price: Price;
         /** A page of prices. */
         PriceList: PriceList;
+        /**
+         * The billing period of a recurring price.
+         * @example {
+         *       "interval": "month",
+         *       "interval_count": 1
+         *     }
+         */
+        RecurringCreate: RecurringCreate;
         /**
          * A new price.
          * @example {
@@ -5802,12 +5818,12 @@ export interface components {
          * @enum {string}
          */
         EventSelector: EventSelector;
-        /** The types of events to send. */
-        EventSelectors: EventSelectors;
         /** A URL that receives events. */
         WebhookEndpoint: WebhookEndpoint;
         /** A page of webhook endpoints. */
         WebhookEndpointList: WebhookEndpointList;
+        /** The types of events to send. */
+        EventSelectors: EventSelectors;
         /**
          * A new webhook endpoint.
          * @example {
@@ -6515,7 +6531,163 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "text/event-stream": string;
+                "text/event-stream": {
+                    /** The id of the message. */
+                    id: MessageId;
+                    /**
+                     * The project of the session. `null` for your own session and without a session.
+                     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+                     */
+                    project_id: string | null;
+                    /**
+                     * The session of the message. `null` without a session.
+                     * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                     */
+                    session_id: string | null;
+                    /** The author of a message. `assistant` messages are answers. */
+                    role: MessageRole | (string & {});
+                    /**
+                     * The text of the message. Partial while the status is `in_progress`.
+                     * @example Events are kept for 30 days.
+                     */
+                    content: string;
+                    /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                    status: MessageStatus | (string & {});
+                    /**
+                     * The model that generated the answer. `null` for other messages.
+                     * @example extractive-1
+                     */
+                    model: string | null;
+                    /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                    finish_reason: FinishReason | (string & {});
+                    /** Number of tokens used. Zero for messages that are not answers. */
+                    usage: Usage;
+                    /** The quotes from documents that the answer is based on. Only those that you can read. */
+                    citations: Citation[];
+                    /**
+                     * Why generation failed. `null` unless the status is `failed`.
+                     * @example null
+                     */
+                    error: {
+                        /** Error code, for example `UNAVAILABLE`. */
+                        code: string;
+                        /** Description of the error, for people. */
+                        message: string;
+                    } | null;
+                    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+                    metadata: Metadata;
+                    /** When the message was created. */
+                    created_at: Timestamp;
+                    /** When the message was last updated. */
+                    updated_at: Timestamp;
+                } | {
+                    /**
+                     * Text to append to the content.
+                     * @example Events are kept for 30 days.
+                     */
+                    delta: string;
+                } | {
+                    /** The document that is quoted. */
+                    document_id: DocumentId;
+                    /**
+                     * The file of the document. `null` for a document created from text.
+                     * @example null
+                     */
+                    file_id: string | null;
+                    /** The passage that contains the quote. */
+                    chunk_id: ChunkId;
+                    /**
+                     * The name of the document.
+                     * @example events.md
+                     */
+                    name: string;
+                    /**
+                     * Format: int32
+                     * Page of the quote, from 1. `null` for a document without pages.
+                     * @example null
+                     */
+                    page: number | null;
+                    /**
+                     * Format: int32
+                     * Start of the quote in the text of the document, in UTF-16 code units.
+                     * @example 10
+                     */
+                    start_index: number;
+                    /**
+                     * Format: int32
+                     * End of the quote in the text of the document, exclusive, in UTF-16 code units.
+                     * @example 38
+                     */
+                    end_index: number;
+                    /**
+                     * The quoted text.
+                     * @example Events are kept for 30 days.
+                     */
+                    quote: string;
+                    /**
+                     * Relevance of the quote to the question, from 0 to 1.
+                     * @example 0.93
+                     */
+                    score: number;
+                    /**
+                     * Whether the document has changed or was deleted since.
+                     * @example false
+                     */
+                    stale: boolean;
+                } | {
+                    /** The id of the answer, a message. */
+                    id: MessageId;
+                    /**
+                     * The session of the answer. `null` without a session.
+                     * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                     */
+                    session_id: string | null;
+                    /** The model that generated the answer. */
+                    model: ModelId;
+                    /** The answer as a message. */
+                    message: {
+                        /** The id of the answer, same as the outer `id`. */
+                        id: MessageId;
+                        /** The author of a message. `assistant` messages are answers. */
+                        role: MessageRole | (string & {});
+                        /**
+                         * The text of the answer.
+                         * @example Events are kept for 30 days.
+                         */
+                        content: string;
+                        /** The quotes from documents that the answer is based on. */
+                        citations: Citation[];
+                    };
+                    /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                    status: MessageStatus | (string & {});
+                    /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                    finish_reason: FinishReason | (string & {});
+                    /** Number of tokens used. */
+                    usage: Usage;
+                    /** When generation started. */
+                    created_at: Timestamp;
+                } | {
+                    /** The error. */
+                    error: {
+                        /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
+                        code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
+                        /** A message for people. Its text can change at any time. */
+                        message: string;
+                        /** Details of the error, for programs. */
+                        details: {
+                            /** The field or header with the first problem. */
+                            field?: string;
+                            /** The rule that the request violates, such as `required`. */
+                            constraint?: string;
+                            /** The reason why the API key was rejected. Only with status 401. */
+                            reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
+                            /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
+                            request_id: string;
+                            /** All problems of an invalid request. */
+                            errors?: Problem[];
+                        };
+                    };
+                };
             };
         };
         /** The payment page. */
@@ -9178,7 +9350,163 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** The id of the message. */
+                        id: MessageId;
+                        /**
+                         * The project of the session. `null` for your own session and without a session.
+                         * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        project_id: string | null;
+                        /**
+                         * The session of the message. `null` without a session.
+                         * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        session_id: string | null;
+                        /** The author of a message. `assistant` messages are answers. */
+                        role: MessageRole | (string & {});
+                        /**
+                         * The text of the message. Partial while the status is `in_progress`.
+                         * @example Events are kept for 30 days.
+                         */
+                        content: string;
+                        /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                        status: MessageStatus | (string & {});
+                        /**
+                         * The model that generated the answer. `null` for other messages.
+                         * @example extractive-1
+                         */
+                        model: string | null;
+                        /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                        finish_reason: FinishReason | (string & {});
+                        /** Number of tokens used. Zero for messages that are not answers. */
+                        usage: Usage;
+                        /** The quotes from documents that the answer is based on. Only those that you can read. */
+                        citations: Citation[];
+                        /**
+                         * Why generation failed. `null` unless the status is `failed`.
+                         * @example null
+                         */
+                        error: {
+                            /** Error code, for example `UNAVAILABLE`. */
+                            code: string;
+                            /** Description of the error, for people. */
+                            message: string;
+                        } | null;
+                        /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+                        metadata: Metadata;
+                        /** When the message was created. */
+                        created_at: Timestamp;
+                        /** When the message was last updated. */
+                        updated_at: Timestamp;
+                    } | {
+                        /**
+                         * Text to append to the content.
+                         * @example Events are kept for 30 days.
+                         */
+                        delta: string;
+                    } | {
+                        /** The document that is quoted. */
+                        document_id: DocumentId;
+                        /**
+                         * The file of the document. `null` for a document created from text.
+                         * @example null
+                         */
+                        file_id: string | null;
+                        /** The passage that contains the quote. */
+                        chunk_id: ChunkId;
+                        /**
+                         * The name of the document.
+                         * @example events.md
+                         */
+                        name: string;
+                        /**
+                         * Format: int32
+                         * Page of the quote, from 1. `null` for a document without pages.
+                         * @example null
+                         */
+                        page: number | null;
+                        /**
+                         * Format: int32
+                         * Start of the quote in the text of the document, in UTF-16 code units.
+                         * @example 10
+                         */
+                        start_index: number;
+                        /**
+                         * Format: int32
+                         * End of the quote in the text of the document, exclusive, in UTF-16 code units.
+                         * @example 38
+                         */
+                        end_index: number;
+                        /**
+                         * The quoted text.
+                         * @example Events are kept for 30 days.
+                         */
+                        quote: string;
+                        /**
+                         * Relevance of the quote to the question, from 0 to 1.
+                         * @example 0.93
+                         */
+                        score: number;
+                        /**
+                         * Whether the document has changed or was deleted since.
+                         * @example false
+                         */
+                        stale: boolean;
+                    } | {
+                        /** The id of the answer, a message. */
+                        id: MessageId;
+                        /**
+                         * The session of the answer. `null` without a session.
+                         * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        session_id: string | null;
+                        /** The model that generated the answer. */
+                        model: ModelId;
+                        /** The answer as a message. */
+                        message: {
+                            /** The id of the answer, same as the outer `id`. */
+                            id: MessageId;
+                            /** The author of a message. `assistant` messages are answers. */
+                            role: MessageRole | (string & {});
+                            /**
+                             * The text of the answer.
+                             * @example Events are kept for 30 days.
+                             */
+                            content: string;
+                            /** The quotes from documents that the answer is based on. */
+                            citations: Citation[];
+                        };
+                        /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                        status: MessageStatus | (string & {});
+                        /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                        finish_reason: FinishReason | (string & {});
+                        /** Number of tokens used. */
+                        usage: Usage;
+                        /** When generation started. */
+                        created_at: Timestamp;
+                    } | {
+                        /** The error. */
+                        error: {
+                            /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
+                            code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
+                            /** A message for people. Its text can change at any time. */
+                            message: string;
+                            /** Details of the error, for programs. */
+                            details: {
+                                /** The field or header with the first problem. */
+                                field?: string;
+                                /** The rule that the request violates, such as `required`. */
+                                constraint?: string;
+                                /** The reason why the API key was rejected. Only with status 401. */
+                                reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
+                                /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
+                                request_id: string;
+                                /** All problems of an invalid request. */
+                                errors?: Problem[];
+                            };
+                        };
+                    };
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -11301,7 +11629,60 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** The id of the event. Also the `webhook-id` of its deliveries. */
+                        id: EventId;
+                        /** The type of an event, `resource.action`. */
+                        type: EventType | (string & {});
+                        /** When the event happened. */
+                        created_at: Timestamp;
+                        /** The API version that defines the format of `data`. */
+                        api_version: "v1" | (string & {});
+                        /**
+                         * The project in which the event happened. `null` outside projects.
+                         * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        project_id: string | null;
+                        /**
+                         * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+                         * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+                         */
+                        request_id: string | null;
+                        /** Who caused the event. `null` for events that are older than this field. */
+                        actor: Actor | null;
+                        /**
+                         * Format: int64
+                         * Position in the event log. Gaps in the sequence are events that you cannot read.
+                         * @example 42
+                         */
+                        sequence: number;
+                        /** The resource that the event is about, and its previous values. */
+                        data: {
+                            /**
+                             * The resource after the event; for deletions, the resource before it.
+                             * @example {
+                             *       "id": "mem_01jd6y8m5qe8btc4y5w1r0n3fz",
+                             *       "project_id": "prj_01jd6y8m5qe8btc4y5w1r0n3fz",
+                             *       "role": "editor"
+                             *     }
+                             */
+                            object: {
+                                [key: string]: unknown;
+                            };
+                            /**
+                             * Previous values of the fields that an update changed. Empty for other events.
+                             * @example {
+                             *       "role": "viewer"
+                             *     }
+                             */
+                            previous_attributes: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    } | {
+                        /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
+                        reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
+                    };
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -12200,11 +12581,8 @@ export interface Profile {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status: "active" | "disabled";
+    /** The API keys of a `disabled` user are rejected. */
+    status: ("active" | "disabled") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -12242,11 +12620,8 @@ export interface ProfileUpdate {
 }
 /** Your settings. */
 export interface Settings {
-    /**
-     * The color theme for user interfaces. `system` follows the device.
-     * @enum {string}
-     */
-    theme: "system" | "light" | "dark";
+    /** The color theme for user interfaces. `system` follows the device. */
+    theme: ("system" | "light" | "dark") | (string & {});
     /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
     language: Locale;
     /** The time zone for dates and times in user interfaces, as an IANA name. */
@@ -12260,11 +12635,8 @@ export interface Settings {
     };
     /** Your privacy preferences. */
     privacy: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility: "public" | "members" | "private";
+        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
+        profile_visibility: ("public" | "members" | "private") | (string & {});
     };
     /** Your preferences for AI chat. */
     ai: {
@@ -12336,11 +12708,8 @@ export interface Problem {
     constraint: string;
     /** A message for people. */
     message: string;
-    /**
-     * The part of the request that contains the field.
-     * @enum {string}
-     */
-    location: "body" | "query" | "header";
+    /** The part of the request that contains the field. */
+    location: ("body" | "query" | "header") | (string & {});
 }
 /**
  * The format of every error response.
@@ -12367,11 +12736,8 @@ export interface Problem {
 export interface ErrorResponse {
     /** The error. */
     error: {
-        /**
-         * The error code, for programs. The error reference at `/docs/errors` lists all codes.
-         * @enum {string}
-         */
-        code: "INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE";
+        /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
+        code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
         /** A message for people. Its text can change at any time. */
         message: string;
         /** Details of the error, for programs. */
@@ -12380,11 +12746,8 @@ export interface ErrorResponse {
             field?: string;
             /** The rule that the request violates, such as `required`. */
             constraint?: string;
-            /**
-             * The reason why the API key was rejected. Only with status 401.
-             * @enum {string}
-             */
-            reason?: "missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled";
+            /** The reason why the API key was rejected. Only with status 401. */
+            reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
             /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
             request_id: string;
             /** All problems of an invalid request. */
@@ -12405,12 +12768,10 @@ export type Sha256 = string;
 /** An avatar image in one size. */
 export interface AvatarVariant {
     /**
-     * Format: int32
      * The width and height in pixels.
      * @example 256
-     * @enum {integer}
      */
-    size: 64 | 128 | 256;
+    size: (64 | 128 | 256) | (number & {});
     /**
      * The path of the image on this server.
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
@@ -12512,9 +12873,9 @@ export interface Invitation {
      * The role that the user gets in the project.
      * @example editor
      */
-    role: MemberRole;
+    role: MemberRole | (string & {});
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
-    status: InvitationStatus;
+    status: InvitationStatus | (string & {});
     /** The user who created the invitation. */
     created_by: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -12595,7 +12956,7 @@ export interface ApiKey {
      *       "projects:read"
      *     ]
      */
-    scopes: Scope[];
+    scopes: (Scope | (string & {}))[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -12682,7 +13043,7 @@ export interface ApiKeyWithSecret {
      *       "projects:read"
      *     ]
      */
-    scopes: Scope[];
+    scopes: (Scope | (string & {}))[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -12766,16 +13127,10 @@ export interface User {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status: "active" | "disabled";
-    /**
-     * Only an `admin` can have API keys with the scope `admin`.
-     * @enum {string}
-     */
-    role: "user" | "admin";
+    /** The API keys of a `disabled` user are rejected. */
+    status: ("active" | "disabled") | (string & {});
+    /** Only an `admin` can have API keys with the scope `admin`. */
+    role: ("user" | "admin") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -12846,16 +13201,10 @@ export interface UserWithApiKey {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status: "active" | "disabled";
-    /**
-     * Only an `admin` can have API keys with the scope `admin`.
-     * @enum {string}
-     */
-    role: "user" | "admin";
+    /** The API keys of a `disabled` user are rejected. */
+    status: ("active" | "disabled") | (string & {});
+    /** Only an `admin` can have API keys with the scope `admin`. */
+    role: ("user" | "admin") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -12920,11 +13269,8 @@ export interface Project {
      * @example Everything for the launch
      */
     description: string | null;
-    /**
-     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
-     * @enum {string}
-     */
-    status: "active" | "archived" | "deleted";
+    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
+    status: ("active" | "archived" | "deleted") | (string & {});
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -12941,7 +13287,7 @@ export interface Project {
      */
     member_count: number;
     /** Your role in the project. */
-    your_role: MemberRole;
+    your_role: MemberRole | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /**
@@ -13050,7 +13396,7 @@ export interface Member {
     /** The user who is the member. */
     user: MemberUser;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
-    role: MemberRole;
+    role: MemberRole | (string & {});
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -13168,7 +13514,7 @@ export interface StoredFile {
      */
     etag: string;
     /** Who can download the file: `private` for users with access to it, `public` for anyone who knows its id. */
-    visibility: Visibility;
+    visibility: Visibility | (string & {});
     /** The user who uploaded the file. */
     owner_id: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -13322,11 +13668,8 @@ export interface FileLink {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
-    /**
-     * `used_up` means that `max_downloads` is reached.
-     * @enum {string}
-     */
-    status: "active" | "expired" | "revoked" | "used_up";
+    /** `used_up` means that `max_downloads` is reached. */
+    status: ("active" | "expired" | "revoked" | "used_up") | (string & {});
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -13389,11 +13732,8 @@ export interface FileLinkWithUrl {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
-    /**
-     * `used_up` means that `max_downloads` is reached.
-     * @enum {string}
-     */
-    status: "active" | "expired" | "revoked" | "used_up";
+    /** `used_up` means that `max_downloads` is reached. */
+    status: ("active" | "expired" | "revoked" | "used_up") | (string & {});
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -13464,9 +13804,8 @@ export interface Model {
     /**
      * `language` for a language model; `extractive` for a model that only quotes documents.
      * @example extractive
-     * @enum {string}
      */
-    kind: "language" | "extractive";
+    kind: ("language" | "extractive") | (string & {});
     /**
      * Format: int32
      * Maximum number of tokens of prompt and answer. Older messages of a session that do not fit are omitted. `null` if there is no configured limit.
@@ -13722,7 +14061,7 @@ export interface ChatResponse {
         /** The id of the answer, same as the outer `id`. */
         id: MessageId;
         /** The author of a message. `assistant` messages are answers. */
-        role: MessageRole;
+        role: MessageRole | (string & {});
         /**
          * The text of the answer.
          * @example Events are kept for 30 days.
@@ -13732,9 +14071,9 @@ export interface ChatResponse {
         citations: Citation[];
     };
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status: MessageStatus;
+    status: MessageStatus | (string & {});
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason: FinishReason;
+    finish_reason: FinishReason | (string & {});
     /** Number of tokens used. */
     usage: Usage;
     /** When generation started. */
@@ -13755,21 +14094,21 @@ export interface Message {
      */
     session_id: string | null;
     /** The author of a message. `assistant` messages are answers. */
-    role: MessageRole;
+    role: MessageRole | (string & {});
     /**
      * The text of the message. Partial while the status is `in_progress`.
      * @example Events are kept for 30 days.
      */
     content: string;
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status: MessageStatus;
+    status: MessageStatus | (string & {});
     /**
      * The model that generated the answer. `null` for other messages.
      * @example extractive-1
      */
     model: string | null;
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason: FinishReason;
+    finish_reason: FinishReason | (string & {});
     /** Number of tokens used. Zero for messages that are not answers. */
     usage: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
@@ -13833,7 +14172,7 @@ export interface Session {
     /** The knowledge bases that answers search by default. */
     knowledge_base_ids: KnowledgeBaseIds;
     /** An `archived` session accepts no messages. */
-    status: SessionStatus;
+    status: SessionStatus | (string & {});
     /**
      * Format: int32
      * Number of messages.
@@ -14027,6 +14366,25 @@ export interface KnowledgeBaseList {
     pagination: Pagination;
 }
 /**
+ * How documents are split into passages.
+ * @example {
+ *       "max_tokens": 400,
+ *       "overlap_tokens": 60
+ *     }
+ */
+export interface ChunkingOptions {
+    /**
+     * Format: int32
+     * Maximum number of tokens of a passage.
+     */
+    max_tokens: number;
+    /**
+     * Format: int32
+     * Number of tokens that consecutive passages share. At most half of `max_tokens`.
+     */
+    overlap_tokens: number;
+}
+/**
  * A new knowledge base.
  * @example {
  *       "name": "Handbook"
@@ -14040,7 +14398,7 @@ export interface KnowledgeBaseCreate {
     /** What the knowledge base is about. For people; it does not affect answers. */
     description?: string | null;
     /** How documents are split into passages. Defaults to 400 tokens with an overlap of 60. */
-    chunking?: Chunking;
+    chunking?: ChunkingOptions;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
@@ -14057,7 +14415,7 @@ export interface KnowledgeBaseUpdate {
     /** What the knowledge base is about. `null` to remove it. */
     description?: string | null;
     /** How documents are split into passages. Applies to documents that are indexed afterward. */
-    chunking?: Chunking;
+    chunking?: ChunkingOptions;
     /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
     metadata?: MetadataUpdate;
 }
@@ -14168,11 +14526,8 @@ export interface KnowledgeDocument {
     name: DocumentName;
     /** What the document was created from. */
     source: {
-        /**
-         * `text` for text sent with the request, `file` for a file in storage.
-         * @enum {string}
-         */
-        type: "text" | "file";
+        /** `text` for text sent with the request, `file` for a file in storage. */
+        type: ("text" | "file") | (string & {});
         /**
          * The file in storage. `null` for text.
          * @example null
@@ -14185,17 +14540,14 @@ export interface KnowledgeDocument {
      */
     content_type: string;
     /** Indexing status. The text is available when the document is `ready`. */
-    status: DocumentStatus;
+    status: DocumentStatus | (string & {});
     /**
      * Why indexing failed. `null` unless the status is `failed`.
      * @example null
      */
     error: {
-        /**
-         * Reason for the failure. `unavailable` is temporary; retry the document.
-         * @enum {string}
-         */
-        code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+        /** Reason for the failure. `unavailable` is temporary; retry the document. */
+        code: ("unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable") | (string & {});
         /** Description of the error, for people. */
         message: string;
     } | null;
@@ -14403,11 +14755,8 @@ export type Amount = number;
  *     }
  */
 export interface Recurring {
-    /**
-     * The unit of the billing period.
-     * @enum {string}
-     */
-    interval: "day" | "week" | "month" | "year";
+    /** The unit of the billing period. */
+    interval: ("day" | "week" | "month" | "year") | (string & {});
     /**
      * Format: int32
      * Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years.
@@ -14423,7 +14772,7 @@ export interface Price {
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /** The billing period. `null` for a one-time price. */
     recurring: Recurring | null;
     /** Whether the price can be ordered. */
@@ -14441,6 +14790,25 @@ export interface PriceList {
     data: Price[];
     /** The position of a page in the whole list. */
     pagination: Pagination;
+}
+/**
+ * The billing period of a recurring price.
+ * @example {
+ *       "interval": "month",
+ *       "interval_count": 1
+ *     }
+ */
+export interface RecurringCreate {
+    /**
+     * The unit of the billing period.
+     * @enum {string}
+     */
+    interval: "day" | "week" | "month" | "year";
+    /**
+     * Format: int32
+     * Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years.
+     */
+    interval_count: number;
 }
 /**
  * A new price.
@@ -14465,7 +14833,7 @@ export interface PriceCreate {
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
     /** The billing period. Omit for a one-time price. */
-    recurring?: Recurring;
+    recurring?: RecurringCreate;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
@@ -14536,7 +14904,7 @@ export interface Order {
     /** The user who ordered. */
     user_id: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
-    status: OrderStatus;
+    status: OrderStatus | (string & {});
     /** The products ordered. */
     items: OrderItem[];
     /** Sum of the items, in the minor unit of the currency. */
@@ -14549,7 +14917,7 @@ export interface Order {
      */
     refunded_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /** The latest checkout session of the order. `null` if there was none. */
     checkout_id: CheckoutId | null;
     /**
@@ -14629,9 +14997,9 @@ export interface Refund {
      */
     amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /** `pending` until the gateway confirms the refund. */
-    status: RefundStatus;
+    status: RefundStatus | (string & {});
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -14689,14 +15057,11 @@ export interface Checkout {
      */
     url: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode: CheckoutMode;
+    mode: CheckoutMode | (string & {});
     /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
-    status: CheckoutStatus;
-    /**
-     * Whether the order was paid by this session.
-     * @enum {string}
-     */
-    payment_status: "unpaid" | "paid";
+    status: CheckoutStatus | (string & {});
+    /** Whether the order was paid by this session. */
+    payment_status: ("unpaid" | "paid") | (string & {});
     /** The order to pay. */
     order_id: OrderId | null;
     /**
@@ -14711,7 +15076,7 @@ export interface Checkout {
     /** Amount to pay, in the minor unit of the currency. */
     total_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /**
      * Where the customer is redirected after the payment.
      * @example https://shop.example/thanks
@@ -14792,7 +15157,7 @@ export interface Subscription {
     /** The user who subscribed. */
     user_id: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
-    status: SubscriptionStatus;
+    status: SubscriptionStatus | (string & {});
     /** The recurring price. */
     price_id: PriceId;
     /**
@@ -14936,9 +15301,8 @@ export interface Actor {
     /**
      * `api_key` for a request with an API key, else `system`.
      * @example api_key
-     * @enum {string}
      */
-    type: "api_key" | "system";
+    type: ("api_key" | "system") | (string & {});
     /** The id of the API key. `null` for `system`. */
     id: ApiKeyId | null;
     /**
@@ -14969,11 +15333,8 @@ export interface PlatformEventList {
 }
 /** The last message of an event stream that the server ends. */
 export interface StreamEnd {
-    /**
-     * `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored.
-     * @enum {string}
-     */
-    reason: "shutdown" | "unauthorized" | "removed";
+    /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
+    reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
 }
 /**
  * The ID of a webhook endpoint. It starts with `whe_`.
@@ -14992,8 +15353,6 @@ export type WebhookUrl = string;
  * @enum {string}
  */
 export type EventSelector = "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
-/** The types of events to send. */
-export type EventSelectors = EventSelector[];
 /** A URL that receives events. */
 export interface WebhookEndpoint {
     /** The id of the webhook endpoint. */
@@ -15005,8 +15364,8 @@ export interface WebhookEndpoint {
      * @example Notifies the shop.
      */
     description: string | null;
-    /** The types of events to send. */
-    event_types: EventSelectors;
+    /** The types of events that are sent. */
+    event_types: (EventSelector | (string & {}))[];
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -15015,9 +15374,8 @@ export interface WebhookEndpoint {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
-     * @enum {string|null}
      */
-    disabled_reason: "gone" | "failing" | null;
+    disabled_reason: ("gone" | "failing" | null) | (string & {});
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -15037,6 +15395,8 @@ export interface WebhookEndpointList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
+/** The types of events to send. */
+export type EventSelectors = EventSelector[];
 /**
  * A new webhook endpoint.
  * @example {
@@ -15073,8 +15433,8 @@ export interface WebhookEndpointWithSecret {
      * @example Notifies the shop.
      */
     description: string | null;
-    /** The types of events to send. */
-    event_types: EventSelectors;
+    /** The types of events that are sent. */
+    event_types: (EventSelector | (string & {}))[];
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -15083,9 +15443,8 @@ export interface WebhookEndpointWithSecret {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
-     * @enum {string|null}
      */
-    disabled_reason: "gone" | "failing" | null;
+    disabled_reason: ("gone" | "failing" | null) | (string & {});
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -15185,9 +15544,9 @@ export interface WebhookDelivery {
     /** The event that is delivered. */
     event_id: EventId;
     /** The type of the event. */
-    event_type: EventType;
+    event_type: EventType | (string & {});
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status: WebhookDeliveryStatus;
+    status: WebhookDeliveryStatus | (string & {});
     /** The latest 20 attempts, oldest first. */
     attempts: WebhookAttempt[];
     /**
@@ -15260,11 +15619,8 @@ export interface Health {
 }
 /** The readiness of the server. */
 export interface Readiness {
-    /**
-     * `ok` if all checks passed.
-     * @enum {string}
-     */
-    status: "ok" | "unavailable";
+    /** `ok` if all checks passed. */
+    status: ("ok" | "unavailable") | (string & {});
     /**
      * The result of each check, by its name.
      * @example {
@@ -15273,7 +15629,7 @@ export interface Readiness {
      *     }
      */
     checks: {
-        [key: string]: "ok" | "unavailable";
+        [key: string]: ("ok" | "unavailable") | (string & {});
     };
 }
 /** Payload of `user.deleted`. */
@@ -15282,7 +15638,7 @@ export interface DeletedUser {
     id: UserId;
     /**
      * Always `true`.
-     * @enum {boolean}
+     * @constant
      */
     deleted: true;
 }
@@ -15310,11 +15666,8 @@ export interface ProfileBefore {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status?: "active" | "disabled";
+    /** The API keys of a `disabled` user are rejected. */
+    status?: ("active" | "disabled") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the user was created. */
@@ -15333,11 +15686,8 @@ export interface ProfileUpdatedEvent {
     type: "profile.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15366,11 +15716,8 @@ export interface ProfileUpdatedEvent {
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
 export interface SettingsBefore {
-    /**
-     * The color theme for user interfaces. `system` follows the device.
-     * @enum {string}
-     */
-    theme?: "system" | "light" | "dark";
+    /** The color theme for user interfaces. `system` follows the device. */
+    theme?: ("system" | "light" | "dark") | (string & {});
     /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
     language?: Locale;
     /** The time zone for dates and times in user interfaces, as an IANA name. */
@@ -15384,11 +15731,8 @@ export interface SettingsBefore {
     };
     /** Your privacy preferences. */
     privacy?: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility: "public" | "members" | "private";
+        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
+        profile_visibility: ("public" | "members" | "private") | (string & {});
     };
     /** Your preferences for AI chat. */
     ai?: {
@@ -15419,11 +15763,8 @@ export interface SettingsUpdatedEvent {
     type: "settings.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15470,7 +15811,7 @@ export interface ApiKeyBefore {
      *       "projects:read"
      *     ]
      */
-    scopes?: Scope[];
+    scopes?: (Scope | (string & {}))[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -15517,11 +15858,8 @@ export interface ApiKeyCreatedEvent {
     type: "api_key.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15559,11 +15897,8 @@ export interface ApiKeyRotatedEvent {
     type: "api_key.rotated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15601,11 +15936,8 @@ export interface ApiKeyRevokedEvent {
     type: "api_key.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15656,16 +15988,10 @@ export interface UserBefore {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status?: "active" | "disabled";
-    /**
-     * Only an `admin` can have API keys with the scope `admin`.
-     * @enum {string}
-     */
-    role?: "user" | "admin";
+    /** The API keys of a `disabled` user are rejected. */
+    status?: ("active" | "disabled") | (string & {});
+    /** Only an `admin` can have API keys with the scope `admin`. */
+    role?: ("user" | "admin") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the user was created. */
@@ -15684,11 +16010,8 @@ export interface UserCreatedEvent {
     type: "user.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15726,11 +16049,8 @@ export interface UserUpdatedEvent {
     type: "user.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15763,7 +16083,7 @@ export interface DeletedUserBefore {
     id?: UserId;
     /**
      * Always `true`.
-     * @enum {boolean}
+     * @constant
      */
     deleted?: true;
 }
@@ -15778,11 +16098,8 @@ export interface UserDeletedEvent {
     type: "user.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15820,11 +16137,8 @@ export interface ProjectInEvents {
      * @example Everything for the launch
      */
     description: string | null;
-    /**
-     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
-     * @enum {string}
-     */
-    status: "active" | "archived" | "deleted";
+    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
+    status: ("active" | "archived" | "deleted") | (string & {});
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -15876,11 +16190,8 @@ export interface ProjectInEventsBefore {
      * @example Everything for the launch
      */
     description?: string | null;
-    /**
-     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
-     * @enum {string}
-     */
-    status?: "active" | "archived" | "deleted";
+    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
+    status?: ("active" | "archived" | "deleted") | (string & {});
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -15932,11 +16243,8 @@ export interface ProjectCreatedEvent {
     type: "project.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15974,11 +16282,8 @@ export interface ProjectUpdatedEvent {
     type: "project.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16016,11 +16321,8 @@ export interface ProjectArchivedEvent {
     type: "project.archived";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16058,11 +16360,8 @@ export interface ProjectUnarchivedEvent {
     type: "project.unarchived";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16100,11 +16399,8 @@ export interface ProjectDeletedEvent {
     type: "project.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16142,11 +16438,8 @@ export interface ProjectRestoredEvent {
     type: "project.restored";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16182,7 +16475,7 @@ export interface MemberBefore {
     /** The user who is the member. */
     user?: MemberUser;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
-    role?: MemberRole;
+    role?: MemberRole | (string & {});
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16206,11 +16499,8 @@ export interface MemberAddedEvent {
     type: "member.added";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16248,11 +16538,8 @@ export interface MemberUpdatedEvent {
     type: "member.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16290,11 +16577,8 @@ export interface MemberRemovedEvent {
     type: "member.removed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16336,9 +16620,9 @@ export interface InvitationBefore {
      * The role that the user gets in the project.
      * @example editor
      */
-    role?: MemberRole;
+    role?: MemberRole | (string & {});
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
-    status?: InvitationStatus;
+    status?: InvitationStatus | (string & {});
     /** The user who created the invitation. */
     created_by?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -16361,11 +16645,8 @@ export interface InvitationCreatedEvent {
     type: "invitation.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16403,11 +16684,8 @@ export interface InvitationRevokedEvent {
     type: "invitation.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16484,11 +16762,8 @@ export interface AvatarUpdatedEvent {
     type: "avatar.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16526,11 +16801,8 @@ export interface AvatarDeletedEvent {
     type: "avatar.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16594,7 +16866,7 @@ export interface StoredFileBefore {
      */
     etag?: string;
     /** Who can download the file: `private` for users with access to it, `public` for anyone who knows its id. */
-    visibility?: Visibility;
+    visibility?: Visibility | (string & {});
     /** The user who uploaded the file. */
     owner_id?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -16629,11 +16901,8 @@ export interface FileCreatedEvent {
     type: "file.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16671,11 +16940,8 @@ export interface FileUpdatedEvent {
     type: "file.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16713,11 +16979,8 @@ export interface FileDeletedEvent {
     type: "file.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16794,11 +17057,8 @@ export interface UploadCreatedEvent {
     type: "upload.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16836,11 +17096,8 @@ export interface UploadDeletedEvent {
     type: "upload.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16878,11 +17135,8 @@ export interface FileLinkBefore {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id?: string | null;
-    /**
-     * `used_up` means that `max_downloads` is reached.
-     * @enum {string}
-     */
-    status?: "active" | "expired" | "revoked" | "used_up";
+    /** `used_up` means that `max_downloads` is reached. */
+    status?: ("active" | "expired" | "revoked" | "used_up") | (string & {});
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -16917,11 +17171,8 @@ export interface FileLinkCreatedEvent {
     type: "file_link.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16959,11 +17210,8 @@ export interface FileLinkRevokedEvent {
     type: "file_link.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17014,7 +17262,7 @@ export interface SessionBefore {
     /** The knowledge bases that answers search by default. */
     knowledge_base_ids?: KnowledgeBaseIds;
     /** An `archived` session accepts no messages. */
-    status?: SessionStatus;
+    status?: SessionStatus | (string & {});
     /**
      * Format: int32
      * Number of messages.
@@ -17047,11 +17295,8 @@ export interface SessionCreatedEvent {
     type: "session.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17089,11 +17334,8 @@ export interface SessionUpdatedEvent {
     type: "session.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17131,11 +17373,8 @@ export interface SessionDeletedEvent {
     type: "session.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17177,21 +17416,21 @@ export interface MessageBefore {
      */
     session_id?: string | null;
     /** The author of a message. `assistant` messages are answers. */
-    role?: MessageRole;
+    role?: MessageRole | (string & {});
     /**
      * The text of the message. Partial while the status is `in_progress`.
      * @example Events are kept for 30 days.
      */
     content?: string;
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status?: MessageStatus;
+    status?: MessageStatus | (string & {});
     /**
      * The model that generated the answer. `null` for other messages.
      * @example extractive-1
      */
     model?: string | null;
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason?: FinishReason;
+    finish_reason?: FinishReason | (string & {});
     /** Number of tokens used. Zero for messages that are not answers. */
     usage?: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
@@ -17224,11 +17463,8 @@ export interface MessageUpdatedEvent {
     type: "message.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17266,11 +17502,8 @@ export interface ChatCompletedEvent {
     type: "chat.completed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17308,11 +17541,8 @@ export interface ChatFailedEvent {
     type: "chat.failed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17350,11 +17580,8 @@ export interface ChatCanceledEvent {
     type: "chat.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17447,11 +17674,8 @@ export interface KnowledgeBaseCreatedEvent {
     type: "knowledge_base.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17489,11 +17713,8 @@ export interface KnowledgeBaseUpdatedEvent {
     type: "knowledge_base.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17531,11 +17752,8 @@ export interface KnowledgeBaseDeletedEvent {
     type: "knowledge_base.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17577,11 +17795,8 @@ export interface KnowledgeDocumentBefore {
     name?: DocumentName;
     /** What the document was created from. */
     source?: {
-        /**
-         * `text` for text sent with the request, `file` for a file in storage.
-         * @enum {string}
-         */
-        type: "text" | "file";
+        /** `text` for text sent with the request, `file` for a file in storage. */
+        type: ("text" | "file") | (string & {});
         /**
          * The file in storage. `null` for text.
          * @example null
@@ -17594,17 +17809,14 @@ export interface KnowledgeDocumentBefore {
      */
     content_type?: string;
     /** Indexing status. The text is available when the document is `ready`. */
-    status?: DocumentStatus;
+    status?: DocumentStatus | (string & {});
     /**
      * Why indexing failed. `null` unless the status is `failed`.
      * @example null
      */
     error?: {
-        /**
-         * Reason for the failure. `unavailable` is temporary; retry the document.
-         * @enum {string}
-         */
-        code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+        /** Reason for the failure. `unavailable` is temporary; retry the document. */
+        code: ("unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable") | (string & {});
         /** Description of the error, for people. */
         message: string;
     } | null;
@@ -17649,11 +17861,8 @@ export interface DocumentCreatedEvent {
     type: "document.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17691,11 +17900,8 @@ export interface DocumentUpdatedEvent {
     type: "document.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17733,11 +17939,8 @@ export interface DocumentReadyEvent {
     type: "document.ready";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17775,11 +17978,8 @@ export interface DocumentFailedEvent {
     type: "document.failed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17817,11 +18017,8 @@ export interface DocumentDeletedEvent {
     type: "document.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17882,11 +18079,8 @@ export interface ProductCreatedEvent {
     type: "product.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17924,11 +18118,8 @@ export interface ProductUpdatedEvent {
     type: "product.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17964,7 +18155,7 @@ export interface PriceBefore {
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /** The billing period. `null` for a one-time price. */
     recurring?: Recurring | null;
     /** Whether the price can be ordered. */
@@ -17987,11 +18178,8 @@ export interface PriceCreatedEvent {
     type: "price.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18029,11 +18217,8 @@ export interface PriceUpdatedEvent {
     type: "price.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18074,7 +18259,7 @@ export interface OrderBefore {
     /** The user who ordered. */
     user_id?: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
-    status?: OrderStatus;
+    status?: OrderStatus | (string & {});
     /** The products ordered. */
     items?: OrderItem[];
     /** Sum of the items, in the minor unit of the currency. */
@@ -18087,7 +18272,7 @@ export interface OrderBefore {
      */
     refunded_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /** The latest checkout session of the order. `null` if there was none. */
     checkout_id?: CheckoutId | null;
     /**
@@ -18115,11 +18300,8 @@ export interface OrderCreatedEvent {
     type: "order.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18157,11 +18339,8 @@ export interface OrderPaidEvent {
     type: "order.paid";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18199,11 +18378,8 @@ export interface OrderCanceledEvent {
     type: "order.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18241,11 +18417,8 @@ export interface OrderRefundedEvent {
     type: "order.refunded";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18288,9 +18461,9 @@ export interface RefundBefore {
      */
     amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /** `pending` until the gateway confirms the refund. */
-    status?: RefundStatus;
+    status?: RefundStatus | (string & {});
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -18314,11 +18487,8 @@ export interface RefundCreatedEvent {
     type: "refund.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18356,11 +18526,8 @@ export interface RefundUpdatedEvent {
     type: "refund.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18397,14 +18564,11 @@ export interface CheckoutBefore {
      */
     url?: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode?: CheckoutMode;
+    mode?: CheckoutMode | (string & {});
     /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
-    status?: CheckoutStatus;
-    /**
-     * Whether the order was paid by this session.
-     * @enum {string}
-     */
-    payment_status?: "unpaid" | "paid";
+    status?: CheckoutStatus | (string & {});
+    /** Whether the order was paid by this session. */
+    payment_status?: ("unpaid" | "paid") | (string & {});
     /** The order to pay. */
     order_id?: OrderId | null;
     /**
@@ -18419,7 +18583,7 @@ export interface CheckoutBefore {
     /** Amount to pay, in the minor unit of the currency. */
     total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /**
      * Where the customer is redirected after the payment.
      * @example https://shop.example/thanks
@@ -18450,11 +18614,8 @@ export interface CheckoutCreatedEvent {
     type: "checkout.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18492,11 +18653,8 @@ export interface CheckoutCompletedEvent {
     type: "checkout.completed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18534,11 +18692,8 @@ export interface CheckoutExpiredEvent {
     type: "checkout.expired";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18574,7 +18729,7 @@ export interface SubscriptionBefore {
     /** The user who subscribed. */
     user_id?: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
-    status?: SubscriptionStatus;
+    status?: SubscriptionStatus | (string & {});
     /** The recurring price. */
     price_id?: PriceId;
     /**
@@ -18622,11 +18777,8 @@ export interface SubscriptionCreatedEvent {
     type: "subscription.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18664,11 +18816,8 @@ export interface SubscriptionUpdatedEvent {
     type: "subscription.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18706,11 +18855,8 @@ export interface SubscriptionCanceledEvent {
     type: "subscription.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18748,8 +18894,8 @@ export interface WebhookEndpointBefore {
      * @example Notifies the shop.
      */
     description?: string | null;
-    /** The types of events to send. */
-    event_types?: EventSelectors;
+    /** The types of events that are sent. */
+    event_types?: (EventSelector | (string & {}))[];
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -18758,9 +18904,8 @@ export interface WebhookEndpointBefore {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
-     * @enum {string|null}
      */
-    disabled_reason?: "gone" | "failing" | null;
+    disabled_reason?: ("gone" | "failing" | null) | (string & {});
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -18784,11 +18929,8 @@ export interface WebhookEndpointCreatedEvent {
     type: "webhook_endpoint.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18826,11 +18968,8 @@ export interface WebhookEndpointUpdatedEvent {
     type: "webhook_endpoint.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18868,11 +19007,8 @@ export interface WebhookEndpointDeletedEvent {
     type: "webhook_endpoint.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18910,11 +19046,8 @@ export interface WebhookEndpointSecretRotatedEvent {
     type: "webhook_endpoint.secret_rotated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18952,11 +19085,8 @@ export interface WebhookEndpointTestedEvent {
     type: "webhook_endpoint.tested";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19012,11 +19142,8 @@ export interface WebhookEndpointRecoveredEvent {
     type: "webhook_endpoint.recovered";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19054,11 +19181,8 @@ export interface WebhookEndpointDisabledEvent {
     type: "webhook_endpoint.disabled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19094,9 +19218,9 @@ export interface WebhookDeliveryInEvents {
     /** The event that is delivered. */
     event_id: EventId;
     /** The type of the event. */
-    event_type: EventType;
+    event_type: EventType | (string & {});
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status: WebhookDeliveryStatus;
+    status: WebhookDeliveryStatus | (string & {});
     /**
      * Format: date-time
      * When the next attempt is due. `null` unless the delivery is pending.
@@ -19117,9 +19241,9 @@ export interface WebhookDeliveryInEventsBefore {
     /** The event that is delivered. */
     event_id?: EventId;
     /** The type of the event. */
-    event_type?: EventType;
+    event_type?: EventType | (string & {});
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status?: WebhookDeliveryStatus;
+    status?: WebhookDeliveryStatus | (string & {});
     /**
      * Format: date-time
      * When the next attempt is due. `null` unless the delivery is pending.
@@ -19142,11 +19266,8 @@ export interface WebhookDeliveryRedeliveredEvent {
     type: "webhook_delivery.redelivered";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz

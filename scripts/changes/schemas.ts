@@ -28,7 +28,8 @@ export function compareSchemas(
   before: Node,
   after: Node,
 ): void {
-  const [was, is] = [follow(comparison.before, before), follow(comparison.after, after)]
+  const form = direction === 'response' ? withoutOtherValues : follow
+  const [was, is] = [form(comparison.before, before), form(comparison.after, after)]
   const pair = `${direction} ${was.pointer} ${is.pointer}`
   if (comparison.seen.has(pair)) return
   comparison.seen.add(pair)
@@ -74,6 +75,26 @@ export function compareSchemas(
   if (is.value.deprecated === true && was.value.deprecated !== true)
     report('safe', 'schema-deprecated', `${what} is deprecated`, place)
   compareTexts(report, was, is, ['title', 'description', 'example', 'examples'])
+}
+
+/**
+ * The schema without the alternative that stands for later values of an enum. An enum in a response is
+ * extensible in any case.
+ */
+function withoutOtherValues(document: Json, schema: Node): Node {
+  const node = follow(document, schema)
+  const { anyOf, ...rest } = node.value ?? {}
+  if (!Array.isArray(anyOf)) return node
+  const alternatives = anyOf.map((_, i) => follow(document, child(node, 'anyOf', i)))
+  const known = alternatives.find(({ value }) => value.enum !== undefined)
+  const isOther = ({ value }: Node): boolean =>
+    Object.keys(value).every((key) => key === 'type' || key === 'format') &&
+    value.type !== 'null' &&
+    typesOf(known!.value).has(value.type)
+  if (known === undefined || !alternatives.some(isOther)) return node
+  const kept = anyOf.filter((_, i) => !isOther(alternatives[i]))
+  if (kept.length > 1) return { ...node, value: { ...rest, anyOf: kept } }
+  return kept[0].$ref === undefined ? { ...node, value: { ...rest, ...known.value } } : known
 }
 
 type ReportChange = (width: 'wider' | 'narrower', rule: string, message: string, keyword?: string) => void
@@ -136,8 +157,8 @@ function compareValues(
   if (removed.length > 0)
     change('narrower', 'value-removed', `can no longer be ${removed.map(toText).join(', ')}`, 'enum')
   if (added.length === 0) return
-  // Clients must expect new values of an extensible enum.
-  if (direction === 'response' && was.value['x-extensible'] === true)
+  // Clients must expect new values of every enum in a response, but not another constant.
+  if (direction === 'response' && was.value.enum !== undefined)
     return report('safe', 'response-value-added', `${what} can now be ${added.map(toText).join(', ')}`, {
       side: 'after',
       pointer: is.pointer,

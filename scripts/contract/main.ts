@@ -12,6 +12,7 @@ import { reportAsText } from './text.ts'
 import { ServerUnreachable } from './sender.ts'
 import { runContract, type Outcome } from './run-all.ts'
 import { operationsOf, type Json, type Operation } from './document.ts'
+import { withListedValues } from './listed-values.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 
@@ -114,7 +115,7 @@ async function main(): Promise<number> {
   if (!/^https?:\/\//.test(options.url) || URL.parse(options.url) === null)
     throw new UsageError(`--url must be a URL such as http://127.0.0.1:3000, not ${options.url}.`)
   const url = options.url.replace(/\/+$/, '')
-  const document = await readDocument({ ...options, url })
+  const document = withListedValues(await readDocument({ ...options, url }))
   const seed = options.seed === undefined ? randomInt(1, 2 ** 31 - 1) : numberOf('seed', options.seed, 0)
   const progress = createProgress(process.stderr)
   const outcome = await runContract({

@@ -116,7 +116,6 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
   const previous = `${object}Before`
   schemas[previous] ??= {
     type: 'object',
-    additionalProperties: false,
     description: previousDescription,
     properties: schemas[object].properties,
   }
@@ -125,7 +124,6 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
   const { data, ...properties } = schemas.PlatformEvent.properties
   return {
     type: 'object',
-    additionalProperties: false,
     description,
     required: schemas.PlatformEvent.required,
     properties: {
@@ -133,7 +131,6 @@ function payloadOf(schemas: Json, type: string, description: string, object: str
       type: { const: type, description: 'The type of the event.' },
       data: {
         type: 'object',
-        additionalProperties: false,
         description: 'The resource that the event is about.',
         required: data.required,
         properties: {

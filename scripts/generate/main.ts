@@ -18,7 +18,8 @@ import { addErrorCodes } from './errors.ts'
 import { addEvents, emitEvents, eventUnions } from './events.ts'
 import { operationsOf, type Operation } from './model.ts'
 import { withPatchOperations } from './patch-operations.ts'
-import { banner, emitOperations, emitRoutes, emitTypes } from './types.ts'
+import { exactDocument, publishedDocument } from './publish.ts'
+import { banner, emitOperations, emitRoutes, emitTypes, markedOtherValues } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
 import { compileRequests, compileResponses, createCompilers, type Compilers } from './validators.ts'
 import { compileSerializers } from './serializers.ts'
@@ -49,20 +50,22 @@ export async function emitAll(
 
 /** @param compilers those of an earlier call, to compile only what has changed. */
 export async function emit(spec: string, compilers = createCompilers()): Promise<Emitted> {
-  const document = await readContract(spec)
-  if (spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, document)
-  removeDatabaseNotes(document)
-  const events = addEvents(document)
-  const codes = addErrorCodes(document)
-  addDeprecations(document)
+  const open = await readContract(spec)
+  if (spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, open)
+  removeDatabaseNotes(open)
+  const events = addEvents(open)
+  const codes = addErrorCodes(open)
+  addDeprecations(open)
+  const document = exactDocument(open)
   const operations = operationsOf(document)
   const { parameters, bodies, responses, names } = schemasOf(operations)
   // Before the compilation: it adds the objects and payloads of events to the pools.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
+  const answers = publishedDocument(open)
   const published = {
-    ...Object.fromEntries(Object.entries(document).filter(([key]) => !unpublished.has(key))),
-    paths: withPatchOperations(document.paths),
+    ...Object.fromEntries(Object.entries(answers).filter(([key]) => !unpublished.has(key))),
+    paths: withPatchOperations(answers.paths),
   }
   const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const served = new Map([
@@ -81,7 +84,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
   ])
   const types = async (): Promise<Map<string, string>> =>
     new Map([
-      ['types.ts', `${banner}export type * from './client/types.d.ts'\n`],
+      ['types.ts', await emitTypes(document, eventUnions(events))],
       [
         'validators.d.ts',
         declaration(
@@ -103,7 +106,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
         ),
       ],
       ...emitClient(document, operations, {
-        types: await emitTypes(document, eventUnions(events)),
+        types: await emitTypes(publishedDocument(open, markedOtherValues), eventUnions(events)),
         project,
         existing: (name) => textOf(join(root, 'generated/client'), name),
       }),

@@ -1,6 +1,7 @@
 // This project's lint rules for the spec, as a Redocly plugin. Each rule prevents a case in which an
 // operation would silently do less than the spec declares.
 import { withExtensions } from './extensions.ts'
+import { directionRules } from './rules/directions.ts'
 import { documentRules } from './rules/document.ts'
 import { eventRules } from './rules/events.ts'
 import { exampleRules } from './rules/examples.ts'
@@ -15,6 +16,7 @@ const rules = {
   ...documentRules,
   ...operationRules,
   ...nameRules,
+  ...directionRules,
   ...schemaRules,
   ...eventRules,
   ...exampleRules,

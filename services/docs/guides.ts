@@ -18,6 +18,7 @@ export const guideNames = [
   'knowledge-and-chat',
   'payments',
   'events-and-webhooks',
+  'versioning',
   'typescript-client',
 ] as const
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import published from '../../generated/openapi.json' with { type: 'json' }
 import { announcementOf } from '../../scripts/changes/announced.ts'
 import type { Change } from '../../scripts/changes/change.ts'
 import { compareContracts } from '../../scripts/changes/compare.ts'
@@ -101,17 +102,19 @@ const contract = (): Json => ({
     schemas: {
       Thing: {
         type: 'object',
-        additionalProperties: false,
         required: ['id', 'name', 'state', 'age'],
         properties: {
           id: { type: 'string' },
+          object: { const: 'thing' },
           name: { type: 'string', description: 'What it is called.' },
           state: { type: 'string', enum: ['new', 'old'] },
-          kind: { type: 'string', enum: ['a', 'b'], 'x-extensible': true },
+          kind: { anyOf: [{ type: 'string', enum: ['a', 'b'] }, { type: 'string' }], description: 'Kind.' },
+          color: { anyOf: [{ $ref: '#/components/schemas/Color' }, { type: 'string' }, { type: 'null' }] },
           age: { type: 'integer', minimum: 0 },
           note: { type: ['string', 'null'] },
         },
       },
+      Color: { type: 'string', enum: ['red', 'blue'] },
       NewThing: {
         type: 'object',
         additionalProperties: false,
@@ -303,10 +306,16 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       thing(c).properties.age.type = 'number'
     },
   ],
-  'an enum of a response gets a value': [
+  'a constant of a response changes': [
     'response-value-added',
     (c) => {
-      thing(c).properties.state.enum.push('broken')
+      thing(c).properties.object = { enum: ['thing', 'other'] }
+    },
+  ],
+  'an enum of a response can be null': [
+    'response-type-added',
+    (c) => {
+      thing(c).properties.state = { type: ['string', 'null'], enum: ['new', 'old', null] }
     },
   ],
   'a field of a response loses its minimum': [
@@ -417,10 +426,28 @@ const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
       thing(c).properties.note.type = 'string'
     },
   ],
+  'an enum of a response gets a value': [
+    'response-value-added',
+    (c) => {
+      thing(c).properties.state.enum.push('broken')
+    },
+  ],
   'an extensible enum of a response gets a value': [
     'response-value-added',
     (c) => {
-      thing(c).properties.kind.enum.push('c')
+      thing(c).properties.kind.anyOf[0].enum.push('c')
+    },
+  ],
+  'a shared enum of a response gets a value': [
+    'response-value-added',
+    (c) => {
+      c.components.schemas.Color.enum.push('green')
+    },
+  ],
+  'an enum of a response loses a value': [
+    'response-value-removed',
+    (c) => {
+      thing(c).properties.kind.anyOf[0].enum.pop()
     },
   ],
   'an error is added': [
@@ -441,6 +468,23 @@ const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
       c.webhooks['thing.deleted'] = c.webhooks['thing.created']
     },
   ],
+}
+
+/** Additions to the real contract that must stay possible within `v1`. */
+const growth: Record<string, (schemas: Json) => void> = {
+  'a status of subscriptions': ({ SubscriptionStatus }) => {
+    SubscriptionStatus.enum.push('trialing')
+  },
+  'a role of members': ({ MemberRole }) => {
+    MemberRole.enum.push('billing')
+  },
+  'a type of document sources': ({ KnowledgeDocument }) => {
+    KnowledgeDocument.properties.source.properties.type.anyOf[0].enum.push('url')
+  },
+  'a field of projects': ({ Project }) => {
+    Project.properties.color = { type: 'string' }
+    Project.required.push('color')
+  },
 }
 
 const documentation: Record<string, (c: Json) => void> = {
@@ -502,6 +546,38 @@ for (const [name, change] of Object.entries(documentation)) {
     t.same([...new Set(changes.map(({ weight }) => weight))], ['documentation'])
   })
 }
+
+t.test('a contract that becomes open for later versions has no changes', async (t) => {
+  const closed = contract()
+  thing(closed).additionalProperties = false
+  thing(closed).properties.kind = { ...thing(closed).properties.kind.anyOf[0], description: 'Kind.' }
+  thing(closed).properties.color = { anyOf: [{ $ref: '#/components/schemas/Color' }, { type: 'null' }] }
+  t.same(compareContracts(closed, contract()), [])
+})
+
+for (const [name, grow] of Object.entries(growth)) {
+  t.test(`the contract can grow within v1 by ${name}`, async (t) => {
+    const after = structuredClone(published) as Json
+    grow(after.components.schemas)
+    const changes = compareContracts(published, after)
+    t.ok(changes.length > 0)
+    t.same(
+      changes.filter(({ weight }) => weight !== 'safe'),
+      [],
+    )
+  })
+}
+
+t.test('the events of a stream are compared, not its derived schema', async (t) => {
+  const after = structuredClone(published) as Json
+  const media = after.components.responses.MessageStream.content['text/event-stream']
+  media['x-stream-events'].thought = { $ref: '#/components/schemas/MessageDelta' }
+  media.schema.anyOf.push({ type: 'object' })
+  t.same(
+    [...new Set(compareContracts(published, after).map(({ weight, rule }) => `${weight} ${rule}`))],
+    ['safe stream-event-added'],
+  )
+})
 
 t.test('a removal counts as announced from the sunset date on', async (t) => {
   const [removed] = changesOf((c) => {

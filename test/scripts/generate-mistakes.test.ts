@@ -317,10 +317,47 @@ const mistakes: Record<string, Mistake> = {
     says: /header Link/,
     at: "'200':",
   },
-  'an object without additionalProperties': {
-    change: ['      additionalProperties: false\n      required: [id, name]', '      required: [id, name]'],
-    says: /additionalProperties: false/,
+  'an open object in a request': {
+    change: ['      additionalProperties: false\n      required: [name]', '      required: [name]'],
+    says: /`ThingCreate` is in requests, so it must have `additionalProperties: false`/,
+    at: 'ThingCreate:',
+  },
+  'a closed object in an answer': {
+    change: ['      required: [id, name]', '      additionalProperties: false\n      required: [id, name]'],
+    says: /`Thing` is in answers, so it must not have `additionalProperties`/,
     at: 'Thing:',
+  },
+  'a closed object inside of an answer': {
+    change: [
+      'made_at: { type: string',
+      'made_at: { additionalProperties: false, properties: {}, type: string',
+    ],
+    says: /`Thing.made_at` is in answers/,
+    at: 'made_at:',
+  },
+  'an object in requests and in answers': {
+    change: [
+      "schema: { $ref: '#/components/schemas/ThingCreate' }",
+      "schema: { $ref: '#/components/schemas/Thing' }",
+    ],
+    says: /`Thing` is in requests and in answers/,
+    at: 'Thing:',
+  },
+  'a list of enum values in requests and in answers': {
+    change: [
+      '    Name:\n      type: string\n',
+      '    Name:\n      type: array\n      items: { enum: [a, b] }\n',
+    ],
+    says: /`Name` is in requests and in answers/,
+    at: 'Name:',
+  },
+  'a stream with a schema': {
+    change: [
+      '              x-stream-events:',
+      '              schema: { type: string }\n              x-stream-events:',
+    ],
+    says: /a stream has no `schema`/,
+    at: 'schema: { type: string }',
   },
   'an unknown property in `required`': {
     change: ['required: [id, name]', 'required: [id, nome]'],
@@ -440,7 +477,7 @@ const mistakes: Record<string, Mistake> = {
     change: [
       '              x-stream-events:\n' +
         "                message: { $ref: '#/components/schemas/PlatformEvent' }\n",
-      '',
+      '              schema: { type: string }\n',
     ],
     says: /requires `x-stream-events`/,
     at: 'text/event-stream',

@@ -59,6 +59,11 @@ export const eventRules = {
             message: '`text/event-stream` requires `x-stream-events`, and the reverse',
             location: at.key(),
           })
+        if (events !== undefined && media.schema !== undefined)
+          ctx.report({
+            message: 'a stream has no `schema`; the generator writes it from `x-stream-events`',
+            location: at.child('schema').key(),
+          })
         for (const [i, name] of (media['x-stream-ends'] ?? []).entries()) {
           if (events?.[name] === undefined)
             ctx.report({

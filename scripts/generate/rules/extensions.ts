@@ -50,7 +50,6 @@ const extensions: Record<string, Record<string, Check>> = {
   Schema: {
     'x-event-types': list,
     'x-error-code': anything,
-    'x-extensible': anything,
     'x-in-events': (value) => (value === false ? null : '`false` or absent'),
     'x-pattern-says': anything,
     'x-volatile': yes,

@@ -1,28 +1,11 @@
-// Rules for compatibility within a version: extensible enums, known error codes and deprecations.
+// Rules for compatibility within a version: known error codes and deprecations.
 import { methods } from '../methods.ts'
-import { eachOperation, resolved, type Context } from './visit.ts'
+import { eachOperation, resolved } from './visit.ts'
 
 /** The months between the deprecation of an operation and its sunset, at least. */
 const minMonthsToSunset = 6
 
 export const lifetimeRules = {
-  'extensible-values': () => ({
-    Schema: {
-      enter(schema: any, ctx: Context) {
-        const extensible = schema['x-extensible']
-        if (extensible === undefined) return
-        const report = (message: string): void =>
-          ctx.report({ message, location: ctx.location.child('x-extensible') })
-        if (extensible !== true) report('`x-extensible` must be `true` or absent')
-        if (
-          schema.enum === undefined &&
-          schema['x-event-types'] === undefined &&
-          schema['x-error-code'] === undefined
-        )
-          report('`x-extensible` requires an `enum`')
-      },
-    },
-  }),
   'known-error': eachOperation((operation, { root, ctx, location }) => {
     const codes = Object.values<any>(root['x-error-codes'] ?? {})
     if (codes.length === 0) return

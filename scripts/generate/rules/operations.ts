@@ -203,7 +203,7 @@ export const operationRules = {
           location: location.child(['responses', status]).key(),
         })
       for (const [type, media] of Object.entries<any>(content ?? {})) {
-        if (media.schema === undefined)
+        if (media.schema === undefined && media['x-stream-events'] === undefined)
           ctx.report({
             message: `the ${type} body of ${status} has no schema`,
             location: location.child(['responses', status]).key(),

@@ -49,17 +49,10 @@ export const schemaRules = {
       },
     },
   }),
-  /** An open object would accept unknown fields and could leak columns. */
-  'object-is-closed': () => ({
+  'required-is-declared': () => ({
     Schema: {
       enter(schema: any, ctx: any) {
         if (schema.properties === undefined) return
-        if (schema.additionalProperties === undefined && schema.unevaluatedProperties === undefined) {
-          ctx.report({
-            message: 'an object with properties must have `additionalProperties: false`',
-            location: ctx.location.key(),
-          })
-        }
         for (const name of schema.required ?? []) {
           if (schema.properties[name] === undefined) {
             ctx.report({
