@@ -74,7 +74,6 @@ export interface OperationsByTag {
     | 'getPrice'
     | 'updatePrice'
   'payments-checkout':
-    | 'listCheckouts'
     | 'createCheckout'
     | 'getCheckout'
     | 'expireCheckout'
@@ -98,7 +97,6 @@ export interface OperationsByTag {
     | 'listRefunds'
     | 'createRefund'
     | 'getRefund'
-    | 'listAllRefunds'
   'payments-subscriptions':
     | 'listSubscriptions'
     | 'getSubscription'
@@ -255,7 +253,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProfile: {
     id: "updateProfile",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/user/profile",
     url: "/v1/user/profile",
     tag: "user",
@@ -301,7 +298,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateSettings: {
     id: "updateSettings",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/user/settings",
     url: "/v1/user/settings",
     tag: "user",
@@ -564,6 +560,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false
   },
@@ -615,7 +612,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateUser: {
     id: "updateUser",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/users/{id}",
     url: "/v1/users/:id",
     tag: "users",
@@ -676,6 +672,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false
   },
@@ -727,7 +724,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProject: {
     id: "updateProject",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/projects/{id}",
     url: "/v1/projects/:id",
     tag: "projects",
@@ -906,7 +902,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateMember: {
     id: "updateMember",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/projects/{id}/members/{member_id}",
     url: "/v1/projects/:id/members/:member_id",
     tag: "members",
@@ -1056,6 +1051,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
@@ -1219,7 +1215,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateFile: {
     id: "updateFile",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/storage/files/{id}",
     url: "/v1/storage/files/:id",
     tag: "storage",
@@ -1534,6 +1529,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
@@ -1585,7 +1581,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateSession: {
     id: "updateSession",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/ai/sessions/{id}",
     url: "/v1/ai/sessions/:id",
     tag: "ai-sessions",
@@ -1635,7 +1630,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-sessions",
     scopes: ["ai:read"],
     rateLimit: "default",
-    validators: {"path":"pathSessionId","query":"queryListMyInvitations"},
+    validators: {"path":"pathSessionId","query":"queryListSessionMessages"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -1646,6 +1641,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
@@ -1675,7 +1671,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateMessage: {
     id: "updateMessage",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/ai/messages/{id}",
     url: "/v1/ai/messages/:id",
     tag: "ai-messages",
@@ -1782,6 +1777,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
@@ -1833,7 +1829,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateKnowledgeBase: {
     id: "updateKnowledgeBase",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/ai/knowledge/{id}",
     url: "/v1/ai/knowledge/:id",
     tag: "ai-knowledge",
@@ -1916,6 +1911,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
@@ -1968,7 +1964,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateDocument: {
     id: "updateDocument",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/ai/knowledge/{id}/documents/{document_id}",
     url: "/v1/ai/knowledge/:id/documents/:document_id",
     tag: "ai-documents",
@@ -2074,6 +2069,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false
   },
@@ -2125,7 +2121,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProduct: {
     id: "updateProduct",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/payments/products/{id}",
     url: "/v1/payments/products/:id",
     tag: "payments-catalogue",
@@ -2215,7 +2210,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updatePrice: {
     id: "updatePrice",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/payments/prices/{id}",
     url: "/v1/payments/prices/:id",
     tag: "payments-catalogue",
@@ -2254,7 +2248,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"viewer","operators":true},
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   createOrder: {
@@ -2299,7 +2294,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   cancelOrder: {
@@ -2321,7 +2316,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
   },
   getReceipt: {
@@ -2345,7 +2340,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   listRefunds: {
@@ -2367,7 +2362,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"viewer","operators":true},
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   createRefund: {
@@ -2412,51 +2408,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
-    secretAnswer: false
-  },
-  listAllRefunds: {
-    id: "listAllRefunds",
-    method: "GET",
-    path: "/v1/payments/refunds",
-    url: "/v1/payments/refunds",
-    tag: "payments-refunds",
-    scopes: ["payments:read"],
-    rateLimit: "default",
-    validators: {"query":"queryListAllRefunds"},
-    body: null,
-    errors: [400,401,403,404,406,429,500,503],
-    replies: {
-      200: {"contentType":"application/json","serializer":"replyRefundList"}
-    },
-    produces: ["application/json"],
-    idempotent: false,
-    ifMatch: null,
-    etag: false,
-    paged: true,
-    projectAccess: {"role":"viewer","operators":true},
-    secretAnswer: false
-  },
-  listCheckouts: {
-    id: "listCheckouts",
-    method: "GET",
-    path: "/v1/payments/checkout",
-    url: "/v1/payments/checkout",
-    tag: "payments-checkout",
-    scopes: ["payments:read"],
-    rateLimit: "default",
-    validators: {"query":"queryListCheckouts"},
-    body: null,
-    errors: [400,401,403,404,406,429,500,503],
-    replies: {
-      200: {"contentType":"application/json","serializer":"replyCheckoutList"}
-    },
-    produces: ["application/json"],
-    idempotent: false,
-    ifMatch: null,
-    etag: false,
-    paged: true,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   createCheckout: {
@@ -2501,7 +2453,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   expireCheckout: {
@@ -2523,7 +2475,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
   },
   listSubscriptions: {
@@ -2545,7 +2497,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
-    projectAccess: {"role":"viewer","operators":true},
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   getSubscription: {
@@ -2568,7 +2521,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   cancelSubscription: {
@@ -2590,7 +2543,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
   },
   resumeSubscription: {
@@ -2612,7 +2565,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
   },
   getTestClock: {
@@ -2854,7 +2807,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "webhooks",
     scopes: ["webhooks:read"],
     rateLimit: "default",
-    validators: {"query":"queryListMyInvitations"},
+    validators: {"query":"queryListWebhookEndpoints"},
     body: null,
     errors: [400,401,403,406,429,500,503],
     replies: {
@@ -2916,7 +2869,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateWebhookEndpoint: {
     id: "updateWebhookEndpoint",
     method: "PUT",
-    acceptsPatch: true,
     path: "/v1/webhooks/endpoints/{id}",
     url: "/v1/webhooks/endpoints/:id",
     tag: "webhooks",

@@ -21,6 +21,7 @@ import type {
   OperationInfo,
   SentEvent,
 } from '../infra/contract/operation.ts'
+import type { Query } from '../infra/contract/query.ts'
 import type { Principal } from './users/authentication.ts'
 import type { Services } from './services.ts'
 
@@ -58,7 +59,7 @@ export type Answer<Id extends OperationId> = {
 
 type Parameters<
   Id extends OperationId,
-  Place extends 'path' | 'query' | 'header',
+  Place extends 'path' | 'header',
 > = operations[Id]['parameters'] extends { [P in Place]?: infer V } ? NonNullable<V> : Record<string, never>
 
 type RequestBody<Id extends OperationId> = Id extends keyof FormFiles
@@ -91,7 +92,7 @@ export interface Request<Id extends OperationId> {
   id: string
   operation: OperationInfo
   params: Parameters<Id, 'path'>
-  query: WithDefaults<Parameters<Id, 'query'>>
+  query: Query<Id>
   /** The declared header fields; their names are in lower case. */
   headers: {
     [K in keyof Parameters<Id, 'header'> as K extends string ? Lowercase<K> : never]: Parameters<
@@ -116,13 +117,6 @@ export interface Request<Id extends OperationId> {
    */
   ifMatch(entity: unknown): void
 }
-
-/** Validation fills in the defaults, so these parameters are always set. */
-type WithDefaults<Q> = { [K in keyof Q as K extends Defaulted ? K : never]-?: NonNullable<Q[K]> } & {
-  [K in keyof Q as K extends Defaulted ? never : K]: Q[K]
-}
-
-type Defaulted = 'page' | 'limit' | 'sort' | 'order' | 'disposition'
 
 /** The services of a handler. `db` is the database, or the transaction that the HTTP layer has opened. */
 export type HandlerServices = Services & {

@@ -2,6 +2,7 @@
 import serializers from '../../generated/serializers.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { flattened } from '../../infra/validation/query-objects.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { etagOf } from './etag.ts'
 
@@ -92,10 +93,8 @@ export function pageLinks(
   { page, total_pages: last, next_cursor: cursor }: Pagination,
 ): string {
   const link = (rel: string, to: Record<string, unknown>): string => {
-    const parameters = new URLSearchParams()
     const { page: _page, cursor: _cursor, ...rest } = query
-    for (const [name, value] of Object.entries({ ...rest, ...to }))
-      if (value !== undefined) parameters.set(name, String(value))
+    const parameters = new URLSearchParams(flattened({ ...rest, ...to }))
     return `<${base}?${parameters}>; rel="${rel}"`
   }
   if (query.cursor !== undefined)

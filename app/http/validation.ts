@@ -8,6 +8,7 @@ import {
   type Problem,
 } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { collectObjects } from '../../infra/validation/query-objects.ts'
 import { maxProblems } from '../../infra/validation/problems.ts'
 import { check, invalidProperty } from '../../infra/validation/validators.ts'
 import type { Form } from './multipart.ts'
@@ -28,6 +29,7 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
   const problems: Problem[] = form === undefined ? [] : [...form.problems]
   const { validators: names } = info
   const raw = { ...(query as Record<string, unknown>) }
+  collectObjects(query as Record<string, unknown>, info.queryObjects ?? [])
   check(names.query, query, 'query', problems)
   checkQueryText(raw, query as Record<string, unknown>, request.url, problems)
   if (raw.cursor !== undefined && raw.page !== undefined) problems.push(cursorWithPage)
@@ -126,9 +128,8 @@ function checkQueryText(
   problems: Problem[],
 ): void {
   const malformed = !isDecodable(url)
-  for (const [field, text] of Object.entries(raw)) {
-    if (typeof text !== 'string') continue
-    if (malformed || text.includes('\0'))
+  for (const [field, value] of Object.entries(raw)) {
+    if (malformed || [field, value].flat().some((text) => String(text).includes('\0')))
       problems.push({
         field,
         constraint: 'well_formed',

@@ -1349,7 +1349,7 @@ export interface paths {
         };
         /**
          * List orders
-         * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. With the scope `admin`: all orders, or those of a project or a user.
+         * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted.
          */
         get: operations["listOrders"];
         put?: never;
@@ -1485,26 +1485,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/payments/refunds": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List refunds
-         * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `admin`: all refunds, or those of a project or a user.
-         */
-        get: operations["listAllRefunds"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/payments/checkout": {
         parameters: {
             query?: never;
@@ -1512,11 +1492,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /**
-         * List checkout sessions
-         * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. With the scope `admin`: all sessions, or those of a project or a user.
-         */
-        get: operations["listCheckouts"];
+        get?: never;
         put?: never;
         /**
          * Create a checkout session
@@ -1584,7 +1560,7 @@ export interface paths {
         };
         /**
          * List subscriptions
-         * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. With the scope `admin`: all subscriptions, or those of a project or a user.
+         * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted.
          */
         get: operations["listSubscriptions"];
         put?: never;
@@ -5472,14 +5448,6 @@ export interface components {
         /** A page of knowledge bases. */
         KnowledgeBaseList: KnowledgeBaseList;
         /**
-         * How documents are split into passages.
-         * @example {
-         *       "max_tokens": 400,
-         *       "overlap_tokens": 60
-         *     }
-         */
-        ChunkingOptions: ChunkingOptions;
-        /**
          * A new knowledge base.
          * @example {
          *       "name": "Handbook"
@@ -5607,14 +5575,6 @@ export interface components {
         /** A page of prices. */
         PriceList: PriceList;
         /**
-         * The billing period of a recurring price.
-         * @example {
-         *       "interval": "month",
-         *       "interval_count": 1
-         *     }
-         */
-        RecurringCreate: RecurringCreate;
-        /**
          * A new price.
          * @example {
          *       "product_id": "prod_01jd6y8m5qe8btc4y5w1r0n3fz",
@@ -5680,12 +5640,6 @@ export interface components {
          * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         RefundId: RefundId;
-        /**
-         * `pending` until the gateway confirms the refund.
-         * @example succeeded
-         * @enum {string}
-         */
-        RefundStatus: RefundStatus;
         /** A full or partial refund of an order. */
         Refund: Refund;
         /** A page of refunds. */
@@ -5699,19 +5653,10 @@ export interface components {
          */
         RefundCreate: RefundCreate;
         /**
-         * `complete` sessions are paid; `expired` sessions can no longer be paid.
-         * @enum {string}
-         */
-        CheckoutStatus: CheckoutStatus;
-        /**
          * `payment` for a one-time order, `subscription` to start a subscription.
          * @enum {string}
          */
         CheckoutMode: CheckoutMode;
-        /** A payment page for one order. */
-        Checkout: Checkout;
-        /** A page of checkout sessions. */
-        CheckoutList: CheckoutList;
         /**
          * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
          * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
@@ -5731,6 +5676,8 @@ export interface components {
          *     }
          */
         CheckoutCreate: CheckoutCreate;
+        /** A payment page for one order. */
+        Checkout: Checkout;
         /**
          * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
          * @example active
@@ -5793,8 +5740,6 @@ export interface components {
          * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         EventId: EventId;
-        /** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
-        Actor: Actor;
         /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
         PlatformEvent: PlatformEvent;
         /** A page of the event log. */
@@ -5818,12 +5763,12 @@ export interface components {
          * @enum {string}
          */
         EventSelector: EventSelector;
+        /** The types of events to send. */
+        EventSelectors: EventSelectors;
         /** A URL that receives events. */
         WebhookEndpoint: WebhookEndpoint;
         /** A page of webhook endpoints. */
         WebhookEndpointList: WebhookEndpointList;
-        /** The types of events to send. */
-        EventSelectors: EventSelectors;
         /**
          * A new webhook endpoint.
          * @example {
@@ -6531,163 +6476,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "text/event-stream": {
-                    /** The id of the message. */
-                    id: MessageId;
-                    /**
-                     * The project of the session. `null` for your own session and without a session.
-                     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
-                     */
-                    project_id: string | null;
-                    /**
-                     * The session of the message. `null` without a session.
-                     * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
-                     */
-                    session_id: string | null;
-                    /** The author of a message. `assistant` messages are answers. */
-                    role: MessageRole | (string & {});
-                    /**
-                     * The text of the message. Partial while the status is `in_progress`.
-                     * @example Events are kept for 30 days.
-                     */
-                    content: string;
-                    /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-                    status: MessageStatus | (string & {});
-                    /**
-                     * The model that generated the answer. `null` for other messages.
-                     * @example extractive-1
-                     */
-                    model: string | null;
-                    /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-                    finish_reason: FinishReason | (string & {});
-                    /** Number of tokens used. Zero for messages that are not answers. */
-                    usage: Usage;
-                    /** The quotes from documents that the answer is based on. Only those that you can read. */
-                    citations: Citation[];
-                    /**
-                     * Why generation failed. `null` unless the status is `failed`.
-                     * @example null
-                     */
-                    error: {
-                        /** Error code, for example `UNAVAILABLE`. */
-                        code: string;
-                        /** Description of the error, for people. */
-                        message: string;
-                    } | null;
-                    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
-                    metadata: Metadata;
-                    /** When the message was created. */
-                    created_at: Timestamp;
-                    /** When the message was last updated. */
-                    updated_at: Timestamp;
-                } | {
-                    /**
-                     * Text to append to the content.
-                     * @example Events are kept for 30 days.
-                     */
-                    delta: string;
-                } | {
-                    /** The document that is quoted. */
-                    document_id: DocumentId;
-                    /**
-                     * The file of the document. `null` for a document created from text.
-                     * @example null
-                     */
-                    file_id: string | null;
-                    /** The passage that contains the quote. */
-                    chunk_id: ChunkId;
-                    /**
-                     * The name of the document.
-                     * @example events.md
-                     */
-                    name: string;
-                    /**
-                     * Format: int32
-                     * Page of the quote, from 1. `null` for a document without pages.
-                     * @example null
-                     */
-                    page: number | null;
-                    /**
-                     * Format: int32
-                     * Start of the quote in the text of the document, in UTF-16 code units.
-                     * @example 10
-                     */
-                    start_index: number;
-                    /**
-                     * Format: int32
-                     * End of the quote in the text of the document, exclusive, in UTF-16 code units.
-                     * @example 38
-                     */
-                    end_index: number;
-                    /**
-                     * The quoted text.
-                     * @example Events are kept for 30 days.
-                     */
-                    quote: string;
-                    /**
-                     * Relevance of the quote to the question, from 0 to 1.
-                     * @example 0.93
-                     */
-                    score: number;
-                    /**
-                     * Whether the document has changed or was deleted since.
-                     * @example false
-                     */
-                    stale: boolean;
-                } | {
-                    /** The id of the answer, a message. */
-                    id: MessageId;
-                    /**
-                     * The session of the answer. `null` without a session.
-                     * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
-                     */
-                    session_id: string | null;
-                    /** The model that generated the answer. */
-                    model: ModelId;
-                    /** The answer as a message. */
-                    message: {
-                        /** The id of the answer, same as the outer `id`. */
-                        id: MessageId;
-                        /** The author of a message. `assistant` messages are answers. */
-                        role: MessageRole | (string & {});
-                        /**
-                         * The text of the answer.
-                         * @example Events are kept for 30 days.
-                         */
-                        content: string;
-                        /** The quotes from documents that the answer is based on. */
-                        citations: Citation[];
-                    };
-                    /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-                    status: MessageStatus | (string & {});
-                    /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-                    finish_reason: FinishReason | (string & {});
-                    /** Number of tokens used. */
-                    usage: Usage;
-                    /** When generation started. */
-                    created_at: Timestamp;
-                } | {
-                    /** The error. */
-                    error: {
-                        /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
-                        code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
-                        /** A message for people. Its text can change at any time. */
-                        message: string;
-                        /** Details of the error, for programs. */
-                        details: {
-                            /** The field or header with the first problem. */
-                            field?: string;
-                            /** The rule that the request violates, such as `required`. */
-                            constraint?: string;
-                            /** The reason why the API key was rejected. Only with status 401. */
-                            reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
-                            /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
-                            request_id: string;
-                            /** All problems of an invalid request. */
-                            errors?: Problem[];
-                        };
-                    };
-                };
+                "text/event-stream": string;
             };
         };
         /** The payment page. */
@@ -6742,6 +6531,18 @@ export interface components {
     parameters: {
         /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
         Cursor: string;
+        /** Only items that were created at or after this time. */
+        CreatedAfter: Timestamp;
+        /** Only items that were created before this time. */
+        CreatedBefore: Timestamp;
+        /** Only items that were last updated at or after this time. */
+        UpdatedAfter: Timestamp;
+        /** Only items that were last updated before this time. */
+        UpdatedBefore: Timestamp;
+        /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+        MetadataFilter: {
+            [key: string]: string;
+        };
         /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
         IfNoneMatch: string;
         /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
@@ -6791,10 +6592,6 @@ export interface components {
         DocumentId: DocumentId;
         /** Only active (`true`) or only inactive (`false`) items. */
         IsActive: boolean;
-        /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
-        SalesOfProject: ProjectId;
-        /** Only resources of this user. Other users than yourself require the scope `admin`. */
-        SalesOfUser: UserId;
         /** The id of the order. */
         OrderId: OrderId;
         /** The id of the checkout session. */
@@ -9350,163 +9147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": {
-                        /** The id of the message. */
-                        id: MessageId;
-                        /**
-                         * The project of the session. `null` for your own session and without a session.
-                         * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
-                         */
-                        project_id: string | null;
-                        /**
-                         * The session of the message. `null` without a session.
-                         * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
-                         */
-                        session_id: string | null;
-                        /** The author of a message. `assistant` messages are answers. */
-                        role: MessageRole | (string & {});
-                        /**
-                         * The text of the message. Partial while the status is `in_progress`.
-                         * @example Events are kept for 30 days.
-                         */
-                        content: string;
-                        /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-                        status: MessageStatus | (string & {});
-                        /**
-                         * The model that generated the answer. `null` for other messages.
-                         * @example extractive-1
-                         */
-                        model: string | null;
-                        /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-                        finish_reason: FinishReason | (string & {});
-                        /** Number of tokens used. Zero for messages that are not answers. */
-                        usage: Usage;
-                        /** The quotes from documents that the answer is based on. Only those that you can read. */
-                        citations: Citation[];
-                        /**
-                         * Why generation failed. `null` unless the status is `failed`.
-                         * @example null
-                         */
-                        error: {
-                            /** Error code, for example `UNAVAILABLE`. */
-                            code: string;
-                            /** Description of the error, for people. */
-                            message: string;
-                        } | null;
-                        /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
-                        metadata: Metadata;
-                        /** When the message was created. */
-                        created_at: Timestamp;
-                        /** When the message was last updated. */
-                        updated_at: Timestamp;
-                    } | {
-                        /**
-                         * Text to append to the content.
-                         * @example Events are kept for 30 days.
-                         */
-                        delta: string;
-                    } | {
-                        /** The document that is quoted. */
-                        document_id: DocumentId;
-                        /**
-                         * The file of the document. `null` for a document created from text.
-                         * @example null
-                         */
-                        file_id: string | null;
-                        /** The passage that contains the quote. */
-                        chunk_id: ChunkId;
-                        /**
-                         * The name of the document.
-                         * @example events.md
-                         */
-                        name: string;
-                        /**
-                         * Format: int32
-                         * Page of the quote, from 1. `null` for a document without pages.
-                         * @example null
-                         */
-                        page: number | null;
-                        /**
-                         * Format: int32
-                         * Start of the quote in the text of the document, in UTF-16 code units.
-                         * @example 10
-                         */
-                        start_index: number;
-                        /**
-                         * Format: int32
-                         * End of the quote in the text of the document, exclusive, in UTF-16 code units.
-                         * @example 38
-                         */
-                        end_index: number;
-                        /**
-                         * The quoted text.
-                         * @example Events are kept for 30 days.
-                         */
-                        quote: string;
-                        /**
-                         * Relevance of the quote to the question, from 0 to 1.
-                         * @example 0.93
-                         */
-                        score: number;
-                        /**
-                         * Whether the document has changed or was deleted since.
-                         * @example false
-                         */
-                        stale: boolean;
-                    } | {
-                        /** The id of the answer, a message. */
-                        id: MessageId;
-                        /**
-                         * The session of the answer. `null` without a session.
-                         * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
-                         */
-                        session_id: string | null;
-                        /** The model that generated the answer. */
-                        model: ModelId;
-                        /** The answer as a message. */
-                        message: {
-                            /** The id of the answer, same as the outer `id`. */
-                            id: MessageId;
-                            /** The author of a message. `assistant` messages are answers. */
-                            role: MessageRole | (string & {});
-                            /**
-                             * The text of the answer.
-                             * @example Events are kept for 30 days.
-                             */
-                            content: string;
-                            /** The quotes from documents that the answer is based on. */
-                            citations: Citation[];
-                        };
-                        /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-                        status: MessageStatus | (string & {});
-                        /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-                        finish_reason: FinishReason | (string & {});
-                        /** Number of tokens used. */
-                        usage: Usage;
-                        /** When generation started. */
-                        created_at: Timestamp;
-                    } | {
-                        /** The error. */
-                        error: {
-                            /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
-                            code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
-                            /** A message for people. Its text can change at any time. */
-                            message: string;
-                            /** Details of the error, for programs. */
-                            details: {
-                                /** The field or header with the first problem. */
-                                field?: string;
-                                /** The rule that the request violates, such as `required`. */
-                                constraint?: string;
-                                /** The reason why the API key was rejected. Only with status 401. */
-                                reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
-                                /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
-                                request_id: string;
-                                /** All problems of an invalid request. */
-                                errors?: Problem[];
-                            };
-                        };
-                    };
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -10602,72 +10243,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    listAllRefunds: {
-        parameters: {
-            query?: ListAllRefundsQuery;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** A page of refunds. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** A page of refunds. */
-                    "application/json": RefundList;
-                };
-            };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["ServerError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    listCheckouts: {
-        parameters: {
-            query?: ListCheckoutsQuery;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** A page of checkout sessions. */
-            200: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    Link: components["headers"]["Link"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** A page of checkout sessions. */
-                    "application/json": CheckoutList;
-                };
-            };
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            406: components["responses"]["NotAcceptable"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["ServerError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     createCheckout: {
         parameters: {
             query?: never;
@@ -11629,60 +11204,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": {
-                        /** The id of the event. Also the `webhook-id` of its deliveries. */
-                        id: EventId;
-                        /** The type of an event, `resource.action`. */
-                        type: EventType | (string & {});
-                        /** When the event happened. */
-                        created_at: Timestamp;
-                        /** The API version that defines the format of `data`. */
-                        api_version: "v1" | (string & {});
-                        /**
-                         * The project in which the event happened. `null` outside projects.
-                         * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
-                         */
-                        project_id: string | null;
-                        /**
-                         * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
-                         * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
-                         */
-                        request_id: string | null;
-                        /** Who caused the event. `null` for events that are older than this field. */
-                        actor: Actor | null;
-                        /**
-                         * Format: int64
-                         * Position in the event log. Gaps in the sequence are events that you cannot read.
-                         * @example 42
-                         */
-                        sequence: number;
-                        /** The resource that the event is about, and its previous values. */
-                        data: {
-                            /**
-                             * The resource after the event; for deletions, the resource before it.
-                             * @example {
-                             *       "id": "mem_01jd6y8m5qe8btc4y5w1r0n3fz",
-                             *       "project_id": "prj_01jd6y8m5qe8btc4y5w1r0n3fz",
-                             *       "role": "editor"
-                             *     }
-                             */
-                            object: {
-                                [key: string]: unknown;
-                            };
-                            /**
-                             * Previous values of the fields that an update changed. Empty for other events.
-                             * @example {
-                             *       "role": "viewer"
-                             *     }
-                             */
-                            previous_attributes: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    } | {
-                        /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
-                        reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
-                    };
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -12581,8 +12103,11 @@ export interface Profile {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /** The API keys of a `disabled` user are rejected. */
-    status: ("active" | "disabled") | (string & {});
+    /**
+     * The API keys of a `disabled` user are rejected.
+     * @enum {string}
+     */
+    status: "active" | "disabled";
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -12620,8 +12145,11 @@ export interface ProfileUpdate {
 }
 /** Your settings. */
 export interface Settings {
-    /** The color theme for user interfaces. `system` follows the device. */
-    theme: ("system" | "light" | "dark") | (string & {});
+    /**
+     * The color theme for user interfaces. `system` follows the device.
+     * @enum {string}
+     */
+    theme: "system" | "light" | "dark";
     /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
     language: Locale;
     /** The time zone for dates and times in user interfaces, as an IANA name. */
@@ -12635,8 +12163,11 @@ export interface Settings {
     };
     /** Your privacy preferences. */
     privacy: {
-        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
-        profile_visibility: ("public" | "members" | "private") | (string & {});
+        /**
+         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
+         * @enum {string}
+         */
+        profile_visibility: "public" | "members" | "private";
     };
     /** Your preferences for AI chat. */
     ai: {
@@ -12708,8 +12239,11 @@ export interface Problem {
     constraint: string;
     /** A message for people. */
     message: string;
-    /** The part of the request that contains the field. */
-    location: ("body" | "query" | "header") | (string & {});
+    /**
+     * The part of the request that contains the field.
+     * @enum {string}
+     */
+    location: "body" | "query" | "header";
 }
 /**
  * The format of every error response.
@@ -12736,8 +12270,11 @@ export interface Problem {
 export interface ErrorResponse {
     /** The error. */
     error: {
-        /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
-        code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
+        /**
+         * The error code, for programs. The error reference at `/docs/errors` lists all codes.
+         * @enum {string}
+         */
+        code: "INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE";
         /** A message for people. Its text can change at any time. */
         message: string;
         /** Details of the error, for programs. */
@@ -12746,8 +12283,11 @@ export interface ErrorResponse {
             field?: string;
             /** The rule that the request violates, such as `required`. */
             constraint?: string;
-            /** The reason why the API key was rejected. Only with status 401. */
-            reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
+            /**
+             * The reason why the API key was rejected. Only with status 401.
+             * @enum {string}
+             */
+            reason?: "missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled";
             /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
             request_id: string;
             /** All problems of an invalid request. */
@@ -12768,10 +12308,12 @@ export type Sha256 = string;
 /** An avatar image in one size. */
 export interface AvatarVariant {
     /**
+     * Format: int32
      * The width and height in pixels.
      * @example 256
+     * @enum {integer}
      */
-    size: (64 | 128 | 256) | (number & {});
+    size: 64 | 128 | 256;
     /**
      * The path of the image on this server.
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
@@ -12873,9 +12415,9 @@ export interface Invitation {
      * The role that the user gets in the project.
      * @example editor
      */
-    role: MemberRole | (string & {});
+    role: MemberRole;
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
-    status: InvitationStatus | (string & {});
+    status: InvitationStatus;
     /** The user who created the invitation. */
     created_by: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -12956,7 +12498,7 @@ export interface ApiKey {
      *       "projects:read"
      *     ]
      */
-    scopes: (Scope | (string & {}))[];
+    scopes: Scope[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -13043,7 +12585,7 @@ export interface ApiKeyWithSecret {
      *       "projects:read"
      *     ]
      */
-    scopes: (Scope | (string & {}))[];
+    scopes: Scope[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -13127,10 +12669,16 @@ export interface User {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /** The API keys of a `disabled` user are rejected. */
-    status: ("active" | "disabled") | (string & {});
-    /** Only an `admin` can have API keys with the scope `admin`. */
-    role: ("user" | "admin") | (string & {});
+    /**
+     * The API keys of a `disabled` user are rejected.
+     * @enum {string}
+     */
+    status: "active" | "disabled";
+    /**
+     * Only an `admin` can have API keys with the scope `admin`.
+     * @enum {string}
+     */
+    role: "user" | "admin";
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -13201,10 +12749,16 @@ export interface UserWithApiKey {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /** The API keys of a `disabled` user are rejected. */
-    status: ("active" | "disabled") | (string & {});
-    /** Only an `admin` can have API keys with the scope `admin`. */
-    role: ("user" | "admin") | (string & {});
+    /**
+     * The API keys of a `disabled` user are rejected.
+     * @enum {string}
+     */
+    status: "active" | "disabled";
+    /**
+     * Only an `admin` can have API keys with the scope `admin`.
+     * @enum {string}
+     */
+    role: "user" | "admin";
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -13269,8 +12823,11 @@ export interface Project {
      * @example Everything for the launch
      */
     description: string | null;
-    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
-    status: ("active" | "archived" | "deleted") | (string & {});
+    /**
+     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
+     * @enum {string}
+     */
+    status: "active" | "archived" | "deleted";
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -13287,7 +12844,7 @@ export interface Project {
      */
     member_count: number;
     /** Your role in the project. */
-    your_role: MemberRole | (string & {});
+    your_role: MemberRole;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /**
@@ -13396,7 +12953,7 @@ export interface Member {
     /** The user who is the member. */
     user: MemberUser;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
-    role: MemberRole | (string & {});
+    role: MemberRole;
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -13514,7 +13071,7 @@ export interface StoredFile {
      */
     etag: string;
     /** Who can download the file: `private` for users with access to it, `public` for anyone who knows its id. */
-    visibility: Visibility | (string & {});
+    visibility: Visibility;
     /** The user who uploaded the file. */
     owner_id: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -13668,8 +13225,11 @@ export interface FileLink {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
-    /** `used_up` means that `max_downloads` is reached. */
-    status: ("active" | "expired" | "revoked" | "used_up") | (string & {});
+    /**
+     * `used_up` means that `max_downloads` is reached.
+     * @enum {string}
+     */
+    status: "active" | "expired" | "revoked" | "used_up";
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -13732,8 +13292,11 @@ export interface FileLinkWithUrl {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
-    /** `used_up` means that `max_downloads` is reached. */
-    status: ("active" | "expired" | "revoked" | "used_up") | (string & {});
+    /**
+     * `used_up` means that `max_downloads` is reached.
+     * @enum {string}
+     */
+    status: "active" | "expired" | "revoked" | "used_up";
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -13804,8 +13367,9 @@ export interface Model {
     /**
      * `language` for a language model; `extractive` for a model that only quotes documents.
      * @example extractive
+     * @enum {string}
      */
-    kind: ("language" | "extractive") | (string & {});
+    kind: "language" | "extractive";
     /**
      * Format: int32
      * Maximum number of tokens of prompt and answer. Older messages of a session that do not fit are omitted. `null` if there is no configured limit.
@@ -14061,7 +13625,7 @@ export interface ChatResponse {
         /** The id of the answer, same as the outer `id`. */
         id: MessageId;
         /** The author of a message. `assistant` messages are answers. */
-        role: MessageRole | (string & {});
+        role: MessageRole;
         /**
          * The text of the answer.
          * @example Events are kept for 30 days.
@@ -14071,9 +13635,9 @@ export interface ChatResponse {
         citations: Citation[];
     };
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status: MessageStatus | (string & {});
+    status: MessageStatus;
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason: FinishReason | (string & {});
+    finish_reason: FinishReason;
     /** Number of tokens used. */
     usage: Usage;
     /** When generation started. */
@@ -14094,21 +13658,21 @@ export interface Message {
      */
     session_id: string | null;
     /** The author of a message. `assistant` messages are answers. */
-    role: MessageRole | (string & {});
+    role: MessageRole;
     /**
      * The text of the message. Partial while the status is `in_progress`.
      * @example Events are kept for 30 days.
      */
     content: string;
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status: MessageStatus | (string & {});
+    status: MessageStatus;
     /**
      * The model that generated the answer. `null` for other messages.
      * @example extractive-1
      */
     model: string | null;
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason: FinishReason | (string & {});
+    finish_reason: FinishReason;
     /** Number of tokens used. Zero for messages that are not answers. */
     usage: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
@@ -14172,7 +13736,7 @@ export interface Session {
     /** The knowledge bases that answers search by default. */
     knowledge_base_ids: KnowledgeBaseIds;
     /** An `archived` session accepts no messages. */
-    status: SessionStatus | (string & {});
+    status: SessionStatus;
     /**
      * Format: int32
      * Number of messages.
@@ -14366,25 +13930,6 @@ export interface KnowledgeBaseList {
     pagination: Pagination;
 }
 /**
- * How documents are split into passages.
- * @example {
- *       "max_tokens": 400,
- *       "overlap_tokens": 60
- *     }
- */
-export interface ChunkingOptions {
-    /**
-     * Format: int32
-     * Maximum number of tokens of a passage.
-     */
-    max_tokens: number;
-    /**
-     * Format: int32
-     * Number of tokens that consecutive passages share. At most half of `max_tokens`.
-     */
-    overlap_tokens: number;
-}
-/**
  * A new knowledge base.
  * @example {
  *       "name": "Handbook"
@@ -14398,7 +13943,7 @@ export interface KnowledgeBaseCreate {
     /** What the knowledge base is about. For people; it does not affect answers. */
     description?: string | null;
     /** How documents are split into passages. Defaults to 400 tokens with an overlap of 60. */
-    chunking?: ChunkingOptions;
+    chunking?: Chunking;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
@@ -14415,7 +13960,7 @@ export interface KnowledgeBaseUpdate {
     /** What the knowledge base is about. `null` to remove it. */
     description?: string | null;
     /** How documents are split into passages. Applies to documents that are indexed afterward. */
-    chunking?: ChunkingOptions;
+    chunking?: Chunking;
     /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
     metadata?: MetadataUpdate;
 }
@@ -14526,8 +14071,11 @@ export interface KnowledgeDocument {
     name: DocumentName;
     /** What the document was created from. */
     source: {
-        /** `text` for text sent with the request, `file` for a file in storage. */
-        type: ("text" | "file") | (string & {});
+        /**
+         * `text` for text sent with the request, `file` for a file in storage.
+         * @enum {string}
+         */
+        type: "text" | "file";
         /**
          * The file in storage. `null` for text.
          * @example null
@@ -14540,14 +14088,17 @@ export interface KnowledgeDocument {
      */
     content_type: string;
     /** Indexing status. The text is available when the document is `ready`. */
-    status: DocumentStatus | (string & {});
+    status: DocumentStatus;
     /**
      * Why indexing failed. `null` unless the status is `failed`.
      * @example null
      */
     error: {
-        /** Reason for the failure. `unavailable` is temporary; retry the document. */
-        code: ("unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable") | (string & {});
+        /**
+         * Reason for the failure. `unavailable` is temporary; retry the document.
+         * @enum {string}
+         */
+        code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
         /** Description of the error, for people. */
         message: string;
     } | null;
@@ -14755,8 +14306,11 @@ export type Amount = number;
  *     }
  */
 export interface Recurring {
-    /** The unit of the billing period. */
-    interval: ("day" | "week" | "month" | "year") | (string & {});
+    /**
+     * The unit of the billing period.
+     * @enum {string}
+     */
+    interval: "day" | "week" | "month" | "year";
     /**
      * Format: int32
      * Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years.
@@ -14772,7 +14326,7 @@ export interface Price {
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency | (string & {});
+    currency: Currency;
     /** The billing period. `null` for a one-time price. */
     recurring: Recurring | null;
     /** Whether the price can be ordered. */
@@ -14790,25 +14344,6 @@ export interface PriceList {
     data: Price[];
     /** The position of a page in the whole list. */
     pagination: Pagination;
-}
-/**
- * The billing period of a recurring price.
- * @example {
- *       "interval": "month",
- *       "interval_count": 1
- *     }
- */
-export interface RecurringCreate {
-    /**
-     * The unit of the billing period.
-     * @enum {string}
-     */
-    interval: "day" | "week" | "month" | "year";
-    /**
-     * Format: int32
-     * Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years.
-     */
-    interval_count: number;
 }
 /**
  * A new price.
@@ -14833,7 +14368,7 @@ export interface PriceCreate {
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
     /** The billing period. Omit for a one-time price. */
-    recurring?: RecurringCreate;
+    recurring?: Recurring;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
@@ -14901,10 +14436,8 @@ export interface Order {
     number: string;
     /** The project of the order. `null` for your own order. */
     project_id: ProjectId | null;
-    /** The user who ordered. */
-    user_id: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
-    status: OrderStatus | (string & {});
+    status: OrderStatus;
     /** The products ordered. */
     items: OrderItem[];
     /** Sum of the items, in the minor unit of the currency. */
@@ -14917,7 +14450,7 @@ export interface Order {
      */
     refunded_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency | (string & {});
+    currency: Currency;
     /** The latest checkout session of the order. `null` if there was none. */
     checkout_id: CheckoutId | null;
     /**
@@ -14975,12 +14508,6 @@ export interface OrderCreate {
  * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type RefundId = string;
-/**
- * `pending` until the gateway confirms the refund.
- * @example succeeded
- * @enum {string}
- */
-export type RefundStatus = "pending" | "succeeded" | "failed";
 /** A full or partial refund of an order. */
 export interface Refund {
     /** The id of the refund. */
@@ -14989,17 +14516,19 @@ export interface Refund {
     order_id: OrderId;
     /** The project of the order. `null` for your own order. */
     project_id: ProjectId | null;
-    /** The user who ordered. */
-    user_id: UserId;
     /**
      * Refunded amount, in the minor unit of the currency.
      * @example 500
      */
     amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency | (string & {});
-    /** `pending` until the gateway confirms the refund. */
-    status: RefundStatus | (string & {});
+    currency: Currency;
+    /**
+     * `pending` until the gateway confirms the refund.
+     * @example succeeded
+     * @enum {string}
+     */
+    status: "pending" | "succeeded" | "failed";
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -15038,71 +14567,10 @@ export interface RefundCreate {
     metadata?: Metadata;
 }
 /**
- * `complete` sessions are paid; `expired` sessions can no longer be paid.
- * @enum {string}
- */
-export type CheckoutStatus = "open" | "complete" | "expired";
-/**
  * `payment` for a one-time order, `subscription` to start a subscription.
  * @enum {string}
  */
 export type CheckoutMode = "payment" | "subscription";
-/** A payment page for one order. */
-export interface Checkout {
-    /** The id of the checkout session. */
-    id: CheckoutId;
-    /**
-     * The payment page; redirect the customer there. Anyone with this URL can pay.
-     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
-     */
-    url: string;
-    /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode: CheckoutMode | (string & {});
-    /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
-    status: CheckoutStatus | (string & {});
-    /** Whether the order was paid by this session. */
-    payment_status: ("unpaid" | "paid") | (string & {});
-    /** The order to pay. */
-    order_id: OrderId | null;
-    /**
-     * The subscription that starts with the payment. `null` with the mode `payment`.
-     * @example null
-     */
-    subscription_id: SubscriptionId | null;
-    /** The project of the order. `null` for your own order. */
-    project_id: ProjectId | null;
-    /** The user who ordered. */
-    user_id: UserId;
-    /** Amount to pay, in the minor unit of the currency. */
-    total_amount: Amount;
-    /** ISO 4217 currency code in lowercase. */
-    currency: Currency | (string & {});
-    /**
-     * Where the customer is redirected after the payment.
-     * @example https://shop.example/thanks
-     */
-    success_url: string;
-    /**
-     * Where the customer is redirected to leave without paying.
-     * @example https://shop.example/cart
-     */
-    cancel_url: string;
-    /** When the session expires if it is not paid. */
-    expires_at: Timestamp;
-    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
-    metadata: Metadata;
-    /** When the session was created. */
-    created_at: Timestamp;
-    /** When the session was last updated. */
-    updated_at: Timestamp;
-}
-/** A page of checkout sessions. */
-export interface CheckoutList {
-    /** The checkout sessions of this page. */
-    data: Checkout[];
-    /** The position of a page in the whole list. */
-    pagination: Pagination;
-}
 /**
  * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
  * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
@@ -15142,6 +14610,59 @@ export interface CheckoutCreate {
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
+/** A payment page for one order. */
+export interface Checkout {
+    /** The id of the checkout session. */
+    id: CheckoutId;
+    /**
+     * The payment page; redirect the customer there. Anyone with this URL can pay.
+     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    url: string;
+    /** `payment` for a one-time order, `subscription` to start a subscription. */
+    mode: CheckoutMode;
+    /**
+     * `complete` sessions are paid; `expired` sessions can no longer be paid.
+     * @enum {string}
+     */
+    status: "open" | "complete" | "expired";
+    /**
+     * Whether the order was paid by this session.
+     * @enum {string}
+     */
+    payment_status: "unpaid" | "paid";
+    /** The order to pay. */
+    order_id: OrderId | null;
+    /**
+     * The subscription that starts with the payment. `null` with the mode `payment`.
+     * @example null
+     */
+    subscription_id: SubscriptionId | null;
+    /** The project of the order. `null` for your own order. */
+    project_id: ProjectId | null;
+    /** Amount to pay, in the minor unit of the currency. */
+    total_amount: Amount;
+    /** ISO 4217 currency code in lowercase. */
+    currency: Currency;
+    /**
+     * Where the customer is redirected after the payment.
+     * @example https://shop.example/thanks
+     */
+    success_url: string;
+    /**
+     * Where the customer is redirected to leave without paying.
+     * @example https://shop.example/cart
+     */
+    cancel_url: string;
+    /** When the session expires if it is not paid. */
+    expires_at: Timestamp;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
+    /** When the session was created. */
+    created_at: Timestamp;
+    /** When the session was last updated. */
+    updated_at: Timestamp;
+}
 /**
  * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
  * @example active
@@ -15154,10 +14675,8 @@ export interface Subscription {
     id: SubscriptionId;
     /** The project of the subscription. `null` for your own. */
     project_id: ProjectId | null;
-    /** The user who subscribed. */
-    user_id: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
-    status: SubscriptionStatus | (string & {});
+    status: SubscriptionStatus;
     /** The recurring price. */
     price_id: PriceId;
     /**
@@ -15296,23 +14815,6 @@ export type EventType = "profile.updated" | "settings.updated" | "api_key.create
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type EventId = string;
-/** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
-export interface Actor {
-    /**
-     * `api_key` for a request with an API key, else `system`.
-     * @example api_key
-     */
-    type: ("api_key" | "system") | (string & {});
-    /** The id of the API key. `null` for `system`. */
-    id: ApiKeyId | null;
-    /**
-     * The name of the API key. `null` for `system`.
-     * @example CI
-     */
-    name: string | null;
-    /** The user who owns the API key. `null` for `system`. */
-    user_id: UserId | null;
-}
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
 export type PlatformEvent = ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationRevokedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
@@ -15333,8 +14835,11 @@ export interface PlatformEventList {
 }
 /** The last message of an event stream that the server ends. */
 export interface StreamEnd {
-    /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
-    reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
+    /**
+     * `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored.
+     * @enum {string}
+     */
+    reason: "shutdown" | "unauthorized" | "removed";
 }
 /**
  * The ID of a webhook endpoint. It starts with `whe_`.
@@ -15353,6 +14858,8 @@ export type WebhookUrl = string;
  * @enum {string}
  */
 export type EventSelector = "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+/** The types of events to send. */
+export type EventSelectors = EventSelector[];
 /** A URL that receives events. */
 export interface WebhookEndpoint {
     /** The id of the webhook endpoint. */
@@ -15364,8 +14871,8 @@ export interface WebhookEndpoint {
      * @example Notifies the shop.
      */
     description: string | null;
-    /** The types of events that are sent. */
-    event_types: (EventSelector | (string & {}))[];
+    /** The types of events to send. */
+    event_types: EventSelectors;
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -15374,8 +14881,9 @@ export interface WebhookEndpoint {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
+     * @enum {string|null}
      */
-    disabled_reason: ("gone" | "failing" | null) | (string & {});
+    disabled_reason: "gone" | "failing" | null;
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -15395,8 +14903,6 @@ export interface WebhookEndpointList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
-/** The types of events to send. */
-export type EventSelectors = EventSelector[];
 /**
  * A new webhook endpoint.
  * @example {
@@ -15433,8 +14939,8 @@ export interface WebhookEndpointWithSecret {
      * @example Notifies the shop.
      */
     description: string | null;
-    /** The types of events that are sent. */
-    event_types: (EventSelector | (string & {}))[];
+    /** The types of events to send. */
+    event_types: EventSelectors;
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -15443,8 +14949,9 @@ export interface WebhookEndpointWithSecret {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
+     * @enum {string|null}
      */
-    disabled_reason: ("gone" | "failing" | null) | (string & {});
+    disabled_reason: "gone" | "failing" | null;
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -15544,9 +15051,9 @@ export interface WebhookDelivery {
     /** The event that is delivered. */
     event_id: EventId;
     /** The type of the event. */
-    event_type: EventType | (string & {});
+    event_type: EventType;
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status: WebhookDeliveryStatus | (string & {});
+    status: WebhookDeliveryStatus;
     /** The latest 20 attempts, oldest first. */
     attempts: WebhookAttempt[];
     /**
@@ -15619,8 +15126,11 @@ export interface Health {
 }
 /** The readiness of the server. */
 export interface Readiness {
-    /** `ok` if all checks passed. */
-    status: ("ok" | "unavailable") | (string & {});
+    /**
+     * `ok` if all checks passed.
+     * @enum {string}
+     */
+    status: "ok" | "unavailable";
     /**
      * The result of each check, by its name.
      * @example {
@@ -15629,7 +15139,7 @@ export interface Readiness {
      *     }
      */
     checks: {
-        [key: string]: ("ok" | "unavailable") | (string & {});
+        [key: string]: "ok" | "unavailable";
     };
 }
 /** Payload of `user.deleted`. */
@@ -15638,7 +15148,7 @@ export interface DeletedUser {
     id: UserId;
     /**
      * Always `true`.
-     * @constant
+     * @enum {boolean}
      */
     deleted: true;
 }
@@ -15666,8 +15176,11 @@ export interface ProfileBefore {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
-    /** The API keys of a `disabled` user are rejected. */
-    status?: ("active" | "disabled") | (string & {});
+    /**
+     * The API keys of a `disabled` user are rejected.
+     * @enum {string}
+     */
+    status?: "active" | "disabled";
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the user was created. */
@@ -15686,8 +15199,11 @@ export interface ProfileUpdatedEvent {
     type: "profile.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15698,8 +15214,6 @@ export interface ProfileUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15716,8 +15230,11 @@ export interface ProfileUpdatedEvent {
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
 export interface SettingsBefore {
-    /** The color theme for user interfaces. `system` follows the device. */
-    theme?: ("system" | "light" | "dark") | (string & {});
+    /**
+     * The color theme for user interfaces. `system` follows the device.
+     * @enum {string}
+     */
+    theme?: "system" | "light" | "dark";
     /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
     language?: Locale;
     /** The time zone for dates and times in user interfaces, as an IANA name. */
@@ -15731,8 +15248,11 @@ export interface SettingsBefore {
     };
     /** Your privacy preferences. */
     privacy?: {
-        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
-        profile_visibility: ("public" | "members" | "private") | (string & {});
+        /**
+         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
+         * @enum {string}
+         */
+        profile_visibility: "public" | "members" | "private";
     };
     /** Your preferences for AI chat. */
     ai?: {
@@ -15763,8 +15283,11 @@ export interface SettingsUpdatedEvent {
     type: "settings.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15775,8 +15298,6 @@ export interface SettingsUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15811,7 +15332,7 @@ export interface ApiKeyBefore {
      *       "projects:read"
      *     ]
      */
-    scopes?: (Scope | (string & {}))[];
+    scopes?: Scope[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -15858,8 +15379,11 @@ export interface ApiKeyCreatedEvent {
     type: "api_key.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15870,8 +15394,6 @@ export interface ApiKeyCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15897,8 +15419,11 @@ export interface ApiKeyRotatedEvent {
     type: "api_key.rotated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15909,8 +15434,6 @@ export interface ApiKeyRotatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15936,8 +15459,11 @@ export interface ApiKeyRevokedEvent {
     type: "api_key.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15948,8 +15474,6 @@ export interface ApiKeyRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15988,10 +15512,16 @@ export interface UserBefore {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
-    /** The API keys of a `disabled` user are rejected. */
-    status?: ("active" | "disabled") | (string & {});
-    /** Only an `admin` can have API keys with the scope `admin`. */
-    role?: ("user" | "admin") | (string & {});
+    /**
+     * The API keys of a `disabled` user are rejected.
+     * @enum {string}
+     */
+    status?: "active" | "disabled";
+    /**
+     * Only an `admin` can have API keys with the scope `admin`.
+     * @enum {string}
+     */
+    role?: "user" | "admin";
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the user was created. */
@@ -16010,8 +15540,11 @@ export interface UserCreatedEvent {
     type: "user.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16022,8 +15555,6 @@ export interface UserCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16049,8 +15580,11 @@ export interface UserUpdatedEvent {
     type: "user.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16061,8 +15595,6 @@ export interface UserUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16083,7 +15615,7 @@ export interface DeletedUserBefore {
     id?: UserId;
     /**
      * Always `true`.
-     * @constant
+     * @enum {boolean}
      */
     deleted?: true;
 }
@@ -16098,8 +15630,11 @@ export interface UserDeletedEvent {
     type: "user.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16110,8 +15645,6 @@ export interface UserDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16137,8 +15670,11 @@ export interface ProjectInEvents {
      * @example Everything for the launch
      */
     description: string | null;
-    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
-    status: ("active" | "archived" | "deleted") | (string & {});
+    /**
+     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
+     * @enum {string}
+     */
+    status: "active" | "archived" | "deleted";
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -16190,8 +15726,11 @@ export interface ProjectInEventsBefore {
      * @example Everything for the launch
      */
     description?: string | null;
-    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
-    status?: ("active" | "archived" | "deleted") | (string & {});
+    /**
+     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
+     * @enum {string}
+     */
+    status?: "active" | "archived" | "deleted";
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -16243,8 +15782,11 @@ export interface ProjectCreatedEvent {
     type: "project.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16255,8 +15797,6 @@ export interface ProjectCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16282,8 +15822,11 @@ export interface ProjectUpdatedEvent {
     type: "project.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16294,8 +15837,6 @@ export interface ProjectUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16321,8 +15862,11 @@ export interface ProjectArchivedEvent {
     type: "project.archived";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16333,8 +15877,6 @@ export interface ProjectArchivedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16360,8 +15902,11 @@ export interface ProjectUnarchivedEvent {
     type: "project.unarchived";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16372,8 +15917,6 @@ export interface ProjectUnarchivedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16399,8 +15942,11 @@ export interface ProjectDeletedEvent {
     type: "project.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16411,8 +15957,6 @@ export interface ProjectDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16438,8 +15982,11 @@ export interface ProjectRestoredEvent {
     type: "project.restored";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16450,8 +15997,6 @@ export interface ProjectRestoredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16475,7 +16020,7 @@ export interface MemberBefore {
     /** The user who is the member. */
     user?: MemberUser;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
-    role?: MemberRole | (string & {});
+    role?: MemberRole;
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16499,8 +16044,11 @@ export interface MemberAddedEvent {
     type: "member.added";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16511,8 +16059,6 @@ export interface MemberAddedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16538,8 +16084,11 @@ export interface MemberUpdatedEvent {
     type: "member.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16550,8 +16099,6 @@ export interface MemberUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16577,8 +16124,11 @@ export interface MemberRemovedEvent {
     type: "member.removed";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16589,8 +16139,6 @@ export interface MemberRemovedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16620,9 +16168,9 @@ export interface InvitationBefore {
      * The role that the user gets in the project.
      * @example editor
      */
-    role?: MemberRole | (string & {});
+    role?: MemberRole;
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
-    status?: InvitationStatus | (string & {});
+    status?: InvitationStatus;
     /** The user who created the invitation. */
     created_by?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -16645,8 +16193,11 @@ export interface InvitationCreatedEvent {
     type: "invitation.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16657,8 +16208,6 @@ export interface InvitationCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16684,8 +16233,11 @@ export interface InvitationRevokedEvent {
     type: "invitation.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16696,8 +16248,6 @@ export interface InvitationRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16762,8 +16312,11 @@ export interface AvatarUpdatedEvent {
     type: "avatar.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16774,8 +16327,6 @@ export interface AvatarUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16801,8 +16352,11 @@ export interface AvatarDeletedEvent {
     type: "avatar.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16813,8 +16367,6 @@ export interface AvatarDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16866,7 +16418,7 @@ export interface StoredFileBefore {
      */
     etag?: string;
     /** Who can download the file: `private` for users with access to it, `public` for anyone who knows its id. */
-    visibility?: Visibility | (string & {});
+    visibility?: Visibility;
     /** The user who uploaded the file. */
     owner_id?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -16901,8 +16453,11 @@ export interface FileCreatedEvent {
     type: "file.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16913,8 +16468,6 @@ export interface FileCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16940,8 +16493,11 @@ export interface FileUpdatedEvent {
     type: "file.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16952,8 +16508,6 @@ export interface FileUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16979,8 +16533,11 @@ export interface FileDeletedEvent {
     type: "file.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16991,8 +16548,6 @@ export interface FileDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17057,8 +16612,11 @@ export interface UploadCreatedEvent {
     type: "upload.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17069,8 +16627,6 @@ export interface UploadCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17096,8 +16652,11 @@ export interface UploadDeletedEvent {
     type: "upload.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17108,8 +16667,6 @@ export interface UploadDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17135,8 +16692,11 @@ export interface FileLinkBefore {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id?: string | null;
-    /** `used_up` means that `max_downloads` is reached. */
-    status?: ("active" | "expired" | "revoked" | "used_up") | (string & {});
+    /**
+     * `used_up` means that `max_downloads` is reached.
+     * @enum {string}
+     */
+    status?: "active" | "expired" | "revoked" | "used_up";
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -17171,8 +16731,11 @@ export interface FileLinkCreatedEvent {
     type: "file_link.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17183,8 +16746,6 @@ export interface FileLinkCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17210,8 +16771,11 @@ export interface FileLinkRevokedEvent {
     type: "file_link.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17222,8 +16786,6 @@ export interface FileLinkRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17262,7 +16824,7 @@ export interface SessionBefore {
     /** The knowledge bases that answers search by default. */
     knowledge_base_ids?: KnowledgeBaseIds;
     /** An `archived` session accepts no messages. */
-    status?: SessionStatus | (string & {});
+    status?: SessionStatus;
     /**
      * Format: int32
      * Number of messages.
@@ -17295,8 +16857,11 @@ export interface SessionCreatedEvent {
     type: "session.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17307,8 +16872,6 @@ export interface SessionCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17334,8 +16897,11 @@ export interface SessionUpdatedEvent {
     type: "session.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17346,8 +16912,6 @@ export interface SessionUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17373,8 +16937,11 @@ export interface SessionDeletedEvent {
     type: "session.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17385,8 +16952,6 @@ export interface SessionDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17416,21 +16981,21 @@ export interface MessageBefore {
      */
     session_id?: string | null;
     /** The author of a message. `assistant` messages are answers. */
-    role?: MessageRole | (string & {});
+    role?: MessageRole;
     /**
      * The text of the message. Partial while the status is `in_progress`.
      * @example Events are kept for 30 days.
      */
     content?: string;
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status?: MessageStatus | (string & {});
+    status?: MessageStatus;
     /**
      * The model that generated the answer. `null` for other messages.
      * @example extractive-1
      */
     model?: string | null;
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason?: FinishReason | (string & {});
+    finish_reason?: FinishReason;
     /** Number of tokens used. Zero for messages that are not answers. */
     usage?: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
@@ -17463,8 +17028,11 @@ export interface MessageUpdatedEvent {
     type: "message.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17475,8 +17043,6 @@ export interface MessageUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17502,8 +17068,11 @@ export interface ChatCompletedEvent {
     type: "chat.completed";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17514,8 +17083,6 @@ export interface ChatCompletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17541,8 +17108,11 @@ export interface ChatFailedEvent {
     type: "chat.failed";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17553,8 +17123,6 @@ export interface ChatFailedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17580,8 +17148,11 @@ export interface ChatCanceledEvent {
     type: "chat.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17592,8 +17163,6 @@ export interface ChatCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17674,8 +17243,11 @@ export interface KnowledgeBaseCreatedEvent {
     type: "knowledge_base.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17686,8 +17258,6 @@ export interface KnowledgeBaseCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17713,8 +17283,11 @@ export interface KnowledgeBaseUpdatedEvent {
     type: "knowledge_base.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17725,8 +17298,6 @@ export interface KnowledgeBaseUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17752,8 +17323,11 @@ export interface KnowledgeBaseDeletedEvent {
     type: "knowledge_base.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17764,8 +17338,6 @@ export interface KnowledgeBaseDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17795,8 +17367,11 @@ export interface KnowledgeDocumentBefore {
     name?: DocumentName;
     /** What the document was created from. */
     source?: {
-        /** `text` for text sent with the request, `file` for a file in storage. */
-        type: ("text" | "file") | (string & {});
+        /**
+         * `text` for text sent with the request, `file` for a file in storage.
+         * @enum {string}
+         */
+        type: "text" | "file";
         /**
          * The file in storage. `null` for text.
          * @example null
@@ -17809,14 +17384,17 @@ export interface KnowledgeDocumentBefore {
      */
     content_type?: string;
     /** Indexing status. The text is available when the document is `ready`. */
-    status?: DocumentStatus | (string & {});
+    status?: DocumentStatus;
     /**
      * Why indexing failed. `null` unless the status is `failed`.
      * @example null
      */
     error?: {
-        /** Reason for the failure. `unavailable` is temporary; retry the document. */
-        code: ("unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable") | (string & {});
+        /**
+         * Reason for the failure. `unavailable` is temporary; retry the document.
+         * @enum {string}
+         */
+        code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
         /** Description of the error, for people. */
         message: string;
     } | null;
@@ -17861,8 +17439,11 @@ export interface DocumentCreatedEvent {
     type: "document.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17873,8 +17454,6 @@ export interface DocumentCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17900,8 +17479,11 @@ export interface DocumentUpdatedEvent {
     type: "document.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17912,8 +17494,6 @@ export interface DocumentUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17939,8 +17519,11 @@ export interface DocumentReadyEvent {
     type: "document.ready";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17951,8 +17534,6 @@ export interface DocumentReadyEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17978,8 +17559,11 @@ export interface DocumentFailedEvent {
     type: "document.failed";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17990,8 +17574,6 @@ export interface DocumentFailedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18017,8 +17599,11 @@ export interface DocumentDeletedEvent {
     type: "document.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18029,8 +17614,6 @@ export interface DocumentDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18079,8 +17662,11 @@ export interface ProductCreatedEvent {
     type: "product.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18091,8 +17677,6 @@ export interface ProductCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18118,8 +17702,11 @@ export interface ProductUpdatedEvent {
     type: "product.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18130,8 +17717,6 @@ export interface ProductUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18155,7 +17740,7 @@ export interface PriceBefore {
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency | (string & {});
+    currency?: Currency;
     /** The billing period. `null` for a one-time price. */
     recurring?: Recurring | null;
     /** Whether the price can be ordered. */
@@ -18178,8 +17763,11 @@ export interface PriceCreatedEvent {
     type: "price.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18190,8 +17778,6 @@ export interface PriceCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18217,8 +17803,11 @@ export interface PriceUpdatedEvent {
     type: "price.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18229,8 +17818,6 @@ export interface PriceUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18256,10 +17843,8 @@ export interface OrderBefore {
     number?: string;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
-    /** The user who ordered. */
-    user_id?: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
-    status?: OrderStatus | (string & {});
+    status?: OrderStatus;
     /** The products ordered. */
     items?: OrderItem[];
     /** Sum of the items, in the minor unit of the currency. */
@@ -18272,7 +17857,7 @@ export interface OrderBefore {
      */
     refunded_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency | (string & {});
+    currency?: Currency;
     /** The latest checkout session of the order. `null` if there was none. */
     checkout_id?: CheckoutId | null;
     /**
@@ -18300,8 +17885,11 @@ export interface OrderCreatedEvent {
     type: "order.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18312,8 +17900,6 @@ export interface OrderCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18339,8 +17925,11 @@ export interface OrderPaidEvent {
     type: "order.paid";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18351,8 +17940,6 @@ export interface OrderPaidEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18378,8 +17965,11 @@ export interface OrderCanceledEvent {
     type: "order.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18390,8 +17980,6 @@ export interface OrderCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18417,8 +18005,11 @@ export interface OrderRefundedEvent {
     type: "order.refunded";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18429,8 +18020,6 @@ export interface OrderRefundedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18453,17 +18042,19 @@ export interface RefundBefore {
     order_id?: OrderId;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
-    /** The user who ordered. */
-    user_id?: UserId;
     /**
      * Refunded amount, in the minor unit of the currency.
      * @example 500
      */
     amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency | (string & {});
-    /** `pending` until the gateway confirms the refund. */
-    status?: RefundStatus | (string & {});
+    currency?: Currency;
+    /**
+     * `pending` until the gateway confirms the refund.
+     * @example succeeded
+     * @enum {string}
+     */
+    status?: "pending" | "succeeded" | "failed";
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -18487,8 +18078,11 @@ export interface RefundCreatedEvent {
     type: "refund.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18499,8 +18093,6 @@ export interface RefundCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18526,8 +18118,11 @@ export interface RefundUpdatedEvent {
     type: "refund.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18538,8 +18133,6 @@ export interface RefundUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18564,11 +18157,17 @@ export interface CheckoutBefore {
      */
     url?: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode?: CheckoutMode | (string & {});
-    /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
-    status?: CheckoutStatus | (string & {});
-    /** Whether the order was paid by this session. */
-    payment_status?: ("unpaid" | "paid") | (string & {});
+    mode?: CheckoutMode;
+    /**
+     * `complete` sessions are paid; `expired` sessions can no longer be paid.
+     * @enum {string}
+     */
+    status?: "open" | "complete" | "expired";
+    /**
+     * Whether the order was paid by this session.
+     * @enum {string}
+     */
+    payment_status?: "unpaid" | "paid";
     /** The order to pay. */
     order_id?: OrderId | null;
     /**
@@ -18578,12 +18177,10 @@ export interface CheckoutBefore {
     subscription_id?: SubscriptionId | null;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
-    /** The user who ordered. */
-    user_id?: UserId;
     /** Amount to pay, in the minor unit of the currency. */
     total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency | (string & {});
+    currency?: Currency;
     /**
      * Where the customer is redirected after the payment.
      * @example https://shop.example/thanks
@@ -18614,8 +18211,11 @@ export interface CheckoutCreatedEvent {
     type: "checkout.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18626,8 +18226,6 @@ export interface CheckoutCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18653,8 +18251,11 @@ export interface CheckoutCompletedEvent {
     type: "checkout.completed";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18665,8 +18266,6 @@ export interface CheckoutCompletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18692,8 +18291,11 @@ export interface CheckoutExpiredEvent {
     type: "checkout.expired";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18704,8 +18306,6 @@ export interface CheckoutExpiredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18726,10 +18326,8 @@ export interface SubscriptionBefore {
     id?: SubscriptionId;
     /** The project of the subscription. `null` for your own. */
     project_id?: ProjectId | null;
-    /** The user who subscribed. */
-    user_id?: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
-    status?: SubscriptionStatus | (string & {});
+    status?: SubscriptionStatus;
     /** The recurring price. */
     price_id?: PriceId;
     /**
@@ -18777,8 +18375,11 @@ export interface SubscriptionCreatedEvent {
     type: "subscription.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18789,8 +18390,6 @@ export interface SubscriptionCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18816,8 +18415,11 @@ export interface SubscriptionUpdatedEvent {
     type: "subscription.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18828,8 +18430,6 @@ export interface SubscriptionUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18855,8 +18455,11 @@ export interface SubscriptionCanceledEvent {
     type: "subscription.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18867,8 +18470,6 @@ export interface SubscriptionCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18894,8 +18495,8 @@ export interface WebhookEndpointBefore {
      * @example Notifies the shop.
      */
     description?: string | null;
-    /** The types of events that are sent. */
-    event_types?: (EventSelector | (string & {}))[];
+    /** The types of events to send. */
+    event_types?: EventSelectors;
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -18904,8 +18505,9 @@ export interface WebhookEndpointBefore {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
+     * @enum {string|null}
      */
-    disabled_reason?: ("gone" | "failing" | null) | (string & {});
+    disabled_reason?: "gone" | "failing" | null;
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -18929,8 +18531,11 @@ export interface WebhookEndpointCreatedEvent {
     type: "webhook_endpoint.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18941,8 +18546,6 @@ export interface WebhookEndpointCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18968,8 +18571,11 @@ export interface WebhookEndpointUpdatedEvent {
     type: "webhook_endpoint.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18980,8 +18586,6 @@ export interface WebhookEndpointUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19007,8 +18611,11 @@ export interface WebhookEndpointDeletedEvent {
     type: "webhook_endpoint.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19019,8 +18626,6 @@ export interface WebhookEndpointDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19046,8 +18651,11 @@ export interface WebhookEndpointSecretRotatedEvent {
     type: "webhook_endpoint.secret_rotated";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19058,8 +18666,6 @@ export interface WebhookEndpointSecretRotatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19085,8 +18691,11 @@ export interface WebhookEndpointTestedEvent {
     type: "webhook_endpoint.tested";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19097,8 +18706,6 @@ export interface WebhookEndpointTestedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19142,8 +18749,11 @@ export interface WebhookEndpointRecoveredEvent {
     type: "webhook_endpoint.recovered";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19154,8 +18764,6 @@ export interface WebhookEndpointRecoveredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19181,8 +18789,11 @@ export interface WebhookEndpointDisabledEvent {
     type: "webhook_endpoint.disabled";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19193,8 +18804,6 @@ export interface WebhookEndpointDisabledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19218,9 +18827,9 @@ export interface WebhookDeliveryInEvents {
     /** The event that is delivered. */
     event_id: EventId;
     /** The type of the event. */
-    event_type: EventType | (string & {});
+    event_type: EventType;
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status: WebhookDeliveryStatus | (string & {});
+    status: WebhookDeliveryStatus;
     /**
      * Format: date-time
      * When the next attempt is due. `null` unless the delivery is pending.
@@ -19241,9 +18850,9 @@ export interface WebhookDeliveryInEventsBefore {
     /** The event that is delivered. */
     event_id?: EventId;
     /** The type of the event. */
-    event_type?: EventType | (string & {});
+    event_type?: EventType;
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status?: WebhookDeliveryStatus | (string & {});
+    status?: WebhookDeliveryStatus;
     /**
      * Format: date-time
      * When the next attempt is due. `null` unless the delivery is pending.
@@ -19266,8 +18875,11 @@ export interface WebhookDeliveryRedeliveredEvent {
     type: "webhook_delivery.redelivered";
     /** When the event happened. */
     created_at: Timestamp;
-    /** The API version that defines the format of `data`. */
-    api_version: "v1" | (string & {});
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19278,8 +18890,6 @@ export interface WebhookDeliveryRedeliveredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
-    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19349,6 +18959,10 @@ export interface ListMyInvitationsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface ListApiKeysQuery {
     /** The page number, starting at 1. A page after the last one is empty. */
@@ -19359,8 +18973,14 @@ export interface ListApiKeysQuery {
     sort?: "created_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
+    active?: boolean;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface CreateApiKeyHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19399,14 +19019,26 @@ export interface ListUsersQuery {
     sort?: "created_at" | "updated_at" | "name" | "email";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only users with this status. */
-    status?: "active" | "disabled";
-    /** Returns only users with this role. */
-    role?: "user" | "admin";
+    /** Returns only users with one of these statuses. */
+    status?: ("active" | "disabled")[];
+    /** Returns only users with one of these roles. */
+    role?: ("user" | "admin")[];
+    /** Returns only the user with this email address, ignoring case. */
+    email?: Email;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateUserHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19445,8 +19077,8 @@ export interface ListProjectsQuery {
     sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only projects with this status. The default is all active and archived projects. */
-    status?: "active" | "archived" | "deleted";
+    /** Returns only projects with one of these statuses. The default is all active and archived projects. */
+    status?: ("active" | "archived" | "deleted")[];
     /** Returns only projects in this category. The match is exact. */
     category?: string;
     /** Returns only projects with this tag. The match is exact. */
@@ -19455,6 +19087,16 @@ export interface ListProjectsQuery {
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateProjectHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19517,10 +19159,16 @@ export interface ListMembersQuery {
     sort?: "created_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only members with this role. */
-    role?: MemberRole;
+    /** Returns only members with one of these roles. */
+    role?: MemberRole[];
+    /** Returns only members whose name or email address contains this text, ignoring case. */
+    q?: string;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface ListMembersPath {
     /** The ID of the project. */
@@ -19573,10 +19221,14 @@ export interface ListInvitationsQuery {
     sort?: "created_at" | "email";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only invitations with this status. */
-    status?: InvitationStatus;
+    /** Returns only invitations with one of these statuses. */
+    status?: InvitationStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface ListInvitationsPath {
     /** The ID of the project. */
@@ -19618,15 +19270,15 @@ export interface ListFilesQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name" | "bytes";
+    sort?: "created_at" | "updated_at" | "name" | "bytes";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only files of this project. If omitted, only your own files outside any project. */
     project_id?: ProjectId;
     /** Only files whose content type starts with this value, for example `image/` or `image/png`. */
     content_type?: string;
-    /** Only files with this visibility. */
-    visibility?: Visibility;
+    /** Only files with one of these visibilities. */
+    visibility?: Visibility[];
     /** Only files with this tag. Case-sensitive. */
     tag?: string;
     /** Only files in this folder or its subfolders. `/` is the folder of all files. */
@@ -19635,6 +19287,16 @@ export interface ListFilesQuery {
     q?: string;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface UploadFileHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19751,8 +19413,14 @@ export interface ListFileLinksQuery {
     sort?: "created_at" | "expires_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Only links with one of these statuses. */
+    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface ListFileLinksPath {
     /** The id of the file. */
@@ -19849,12 +19517,22 @@ export interface ListSessionsQuery {
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project. */
     project_id?: components["parameters"]["OfProject"];
-    /** Only sessions with this status. */
-    status?: SessionStatus;
+    /** Only sessions with one of these statuses. */
+    status?: SessionStatus[];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateSessionHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19895,6 +19573,12 @@ export interface ListSessionMessagesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListSessionMessagesPath {
     /** The id of the session. */
@@ -19946,7 +19630,7 @@ export interface ListKnowledgeBasesQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project. */
@@ -19955,6 +19639,16 @@ export interface ListKnowledgeBasesQuery {
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateKnowledgeBaseHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19998,15 +19692,25 @@ export interface ListDocumentsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only documents with this status. */
-    status?: DocumentStatus;
+    /** Only documents with one of these statuses. */
+    status?: DocumentStatus[];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListDocumentsPath {
     /** The id of the knowledge base. */
@@ -20076,7 +19780,7 @@ export interface ListProductsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only active (`true`) or only inactive (`false`) items. */
@@ -20085,6 +19789,16 @@ export interface ListProductsQuery {
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateProductHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20123,6 +19837,10 @@ export interface ListPricesQuery {
     active?: components["parameters"]["IsActive"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface CreatePriceHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20150,19 +19868,31 @@ export interface ListOrdersQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "total_amount";
+    sort?: "created_at" | "updated_at" | "total_amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
-    project_id?: components["parameters"]["SalesOfProject"];
-    /** Only resources of this user. Other users than yourself require the scope `admin`. */
-    user_id?: components["parameters"]["SalesOfUser"];
-    /** Only orders with this status. */
-    status?: OrderStatus;
+    /** Only resources of this project. If omitted, only your own resources outside any project. */
+    project_id?: components["parameters"]["OfProject"];
+    /** Only orders with one of these statuses. */
+    status?: OrderStatus[];
     /** Only orders of this subscription. */
     subscription_id?: SubscriptionId;
+    /** Only orders with an item of this price. */
+    price_id?: PriceId;
+    /** Only the order with this number. */
+    number?: string;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateOrderHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20208,11 +19938,23 @@ export interface ListRefundsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "amount";
+    sort?: "created_at" | "updated_at" | "amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Only refunds with one of these statuses. */
+    status?: ("pending" | "succeeded" | "failed")[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListRefundsPath {
     /** The id of the order. */
@@ -20235,46 +19977,6 @@ export interface GetRefundPath {
     id: components["parameters"]["OrderId"];
     /** The id of the refund. */
     refund_id: RefundId;
-}
-export interface ListAllRefundsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** Field to sort by. */
-    sort?: "created_at" | "amount";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
-    project_id?: components["parameters"]["SalesOfProject"];
-    /** Only resources of this user. Other users than yourself require the scope `admin`. */
-    user_id?: components["parameters"]["SalesOfUser"];
-    /** Only refunds with this status. */
-    status?: RefundStatus;
-    /** Only refunds of this order. */
-    order_id?: OrderId;
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
-}
-export interface ListCheckoutsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** Field to sort by. */
-    sort?: "created_at" | "expires_at";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
-    project_id?: components["parameters"]["SalesOfProject"];
-    /** Only resources of this user. Other users than yourself require the scope `admin`. */
-    user_id?: components["parameters"]["SalesOfUser"];
-    /** Only checkout sessions with this status. */
-    status?: CheckoutStatus;
-    /** Only checkout sessions of this order. */
-    order_id?: OrderId;
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
 }
 export interface CreateCheckoutHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20305,14 +20007,18 @@ export interface ListSubscriptionsQuery {
     sort?: "created_at" | "current_period_end";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
-    project_id?: components["parameters"]["SalesOfProject"];
-    /** Only resources of this user. Other users than yourself require the scope `admin`. */
-    user_id?: components["parameters"]["SalesOfUser"];
-    /** Only subscriptions with this status. */
-    status?: SubscriptionStatus;
+    /** Only resources of this project. If omitted, only your own resources outside any project. */
+    project_id?: components["parameters"]["OfProject"];
+    /** Only subscriptions with one of these statuses. */
+    status?: SubscriptionStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface GetSubscriptionHeaders {
     /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
@@ -20405,8 +20111,14 @@ export interface ListWebhookEndpointsQuery {
     sort?: "created_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
+    enabled?: boolean;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface CreateWebhookEndpointHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20469,10 +20181,16 @@ export interface ListWebhookDeliveriesQuery {
     sort?: "created_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only deliveries with this status. */
-    status?: WebhookDeliveryStatus;
+    /** Only deliveries with one of these statuses. */
+    status?: WebhookDeliveryStatus[];
+    /** Only deliveries of events of these types. */
+    event_type?: EventType[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface ListWebhookDeliveriesPath {
     /** The id of the webhook endpoint. */

@@ -331,7 +331,7 @@ export interface ListKnowledgeBasesRow {
  * The messages of a session.
  * @see prisma/sql/chat/list-messages.sql
  */
-export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, {}, 'position', ListMessagesRow>(
+export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, { created_after: Date | string; created_before: Date | string; metadata: object | string }, 'position', ListMessagesRow>(
   'chat/list-messages',
   {
     select: `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
@@ -350,8 +350,11 @@ coalesce((
 m.error, m.metadata, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = $3`,
-    names: ['user_id', 'project_ids', 'session_id'],
+    names: ['user_id', 'project_ids', 'session_id', 'created_after', 'created_before', 'metadata'],
     filters: {
+      created_after: { sql: `m.created_at >= $4`, searches: true },
+      created_before: { sql: `m.created_at < $5`, searches: true },
+      metadata: { sql: `m.metadata <> '{}' AND m.metadata @> $6::jsonb`, searches: true },
     },
     sorts: {
       position: `m.position`,
@@ -383,7 +386,7 @@ export interface ListMessagesRow {
  * The sessions of a workspace. `title` is a pattern for LIKE. Ids sort by creation time.
  * @see prisma/sql/chat/list-sessions.sql
  */
-export const listSessions = page<{ space_id: string }, { status: 'active' | 'archived'; title: string }, 'created_at' | 'updated_at', ListSessionsRow>(
+export const listSessions = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string }, 'created_at' | 'updated_at', ListSessionsRow>(
   'chat/list-sessions',
   {
     select: `SELECT s.id, s.title, s.model, s.system_prompt,
@@ -395,10 +398,15 @@ s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens'
   'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id
 FROM ai_sessions s
 WHERE s.space_id = $1`,
-    names: ['space_id', 'status', 'title'],
+    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title'],
     filters: {
-      status: { sql: `s.status = $2` },
-      title: { sql: `lower(s.title) LIKE lower($3)` },
+      created_after: { sql: `s.id >= id_at('cs', $2)`, searches: true },
+      created_before: { sql: `s.id < id_at('cs', $3)`, searches: true },
+      updated_after: { sql: `s.updated_at >= $4`, searches: true },
+      updated_before: { sql: `s.updated_at < $5`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $6::jsonb`, searches: true },
+      status: { sql: `s.status = ANY($7)` },
+      title: { sql: `lower(s.title) LIKE lower($8)` },
     },
     sorts: {
       created_at: `s.id`,

@@ -459,7 +459,7 @@ export interface ListBasesWithRemovedChunksRow {
  * The documents of a knowledge base. TypeIDs sort by creation time.
  * @see prisma/sql/knowledge/list-documents.sql
  */
-export const listDocuments = page<{ knowledge_base_id: string }, { status: 'queued' | 'processing' | 'ready' | 'failed'; pattern: string }, 'created_at' | 'name', ListDocumentsRow>(
+export const listDocuments = page<{ knowledge_base_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('queued' | 'processing' | 'ready' | 'failed')[]; pattern: string }, 'created_at' | 'name' | 'updated_at', ListDocumentsRow>(
   'knowledge/list-documents',
   {
     select: `SELECT d.id, d.knowledge_base_id, d.name,
@@ -471,20 +471,26 @@ d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata
 d.indexed_at, k.project_id
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1`,
-    names: ['knowledge_base_id', 'status', 'pattern'],
+    names: ['knowledge_base_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'pattern'],
     filters: {
-      status: { sql: `d.status = $2`, searches: true },
-      pattern: { sql: `lower(d.name) LIKE lower($3)`, searches: true },
+      created_after: { sql: `d.id >= id_at('doc', $2)`, searches: true },
+      created_before: { sql: `d.id < id_at('doc', $3)`, searches: true },
+      updated_after: { sql: `d.updated_at >= $4`, searches: true },
+      updated_before: { sql: `d.updated_at < $5`, searches: true },
+      metadata: { sql: `d.metadata <> '{}' AND d.metadata @> $6::jsonb`, searches: true },
+      status: { sql: `d.status = ANY($7)`, searches: true },
+      pattern: { sql: `lower(d.name) LIKE lower($8)`, searches: true },
     },
     sorts: {
       created_at: `d.id`,
       name: `lower(d.name)`,
+      updated_at: `d.updated_at`,
     },
     id: `d.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM document_counts WHERE knowledge_base_id = $1`,
       'status': `SELECT coalesce(sum(count), 0) AS total FROM document_counts
-WHERE knowledge_base_id = $1 AND status = $2`,
+WHERE knowledge_base_id = $1 AND status = ANY($7)`,
     },
   },
 )
@@ -510,7 +516,7 @@ export interface ListDocumentsRow {
  * The knowledge bases of a project or user. TypeIDs sort by creation time.
  * @see prisma/sql/knowledge/list-knowledge-bases.sql
  */
-export const listKnowledgeBases = page<{ space_id: string }, { q: string }, 'created_at' | 'name', ListKnowledgeBasesRow>(
+export const listKnowledgeBases = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; q: string }, 'created_at' | 'name' | 'updated_at', ListKnowledgeBasesRow>(
   'knowledge/list-knowledge-bases',
   {
     select: `SELECT k.id, k.name, k.description,
@@ -522,13 +528,19 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.space_id = $1`,
-    names: ['space_id', 'q'],
+    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q'],
     filters: {
-      q: { sql: `k.name ILIKE $2 OR k.description ILIKE $2`, searches: true },
+      created_after: { sql: `k.id >= id_at('kb', $2)`, searches: true },
+      created_before: { sql: `k.id < id_at('kb', $3)`, searches: true },
+      updated_after: { sql: `k.updated_at >= $4`, searches: true },
+      updated_before: { sql: `k.updated_at < $5`, searches: true },
+      metadata: { sql: `k.metadata <> '{}' AND k.metadata @> $6::jsonb`, searches: true },
+      q: { sql: `k.name ILIKE $7 OR k.description ILIKE $7`, searches: true },
     },
     sorts: {
       created_at: `k.id`,
       name: `lower(k.name)`,
+      updated_at: `k.updated_at`,
     },
     id: `k.id`,
     totals: {

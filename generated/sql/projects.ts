@@ -185,16 +185,18 @@ export interface ListExpiredProjectsRow {
  * The invitations to a project.
  * @see prisma/sql/projects/list-invitations.sql
  */
-export const listInvitations = page<{ project_id: string }, { status: string }, 'created_at' | 'email', ListInvitationsRow>(
+export const listInvitations = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; status: readonly string[] }, 'created_at' | 'email', ListInvitationsRow>(
   'projects/list-invitations',
   {
     select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
 i.created_at, i.updated_at, i.expires_at
 FROM invitations i
 WHERE i.project_id = $1`,
-    names: ['project_id', 'status'],
+    names: ['project_id', 'created_after', 'created_before', 'status'],
     filters: {
-      status: { sql: `CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END = $2` },
+      created_after: { sql: `i.created_at >= $2`, searches: true },
+      created_before: { sql: `i.created_at < $3`, searches: true },
+      status: { sql: `CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END = ANY($4)` },
     },
     sorts: {
       created_at: `i.created_at`,
@@ -223,16 +225,19 @@ export interface ListInvitationsRow {
  * Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
  * @see prisma/sql/projects/list-members.sql
  */
-export const listMembers = page<{ project_id: string }, { role: 'owner' | 'admin' | 'editor' | 'viewer' }, 'created_at' | 'name', ListMembersRow>(
+export const listMembers = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; role: readonly ('owner' | 'admin' | 'editor' | 'viewer')[]; pattern: string }, 'created_at' | 'name', ListMembersRow>(
   'projects/list-members',
   {
     select: `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
 jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
 FROM members m LEFT JOIN users u ON u.id = m.user_id
 WHERE m.project_id = $1`,
-    names: ['project_id', 'role'],
+    names: ['project_id', 'created_after', 'created_before', 'role', 'pattern'],
     filters: {
-      role: { sql: `m.role = $2` },
+      created_after: { sql: `m.created_at >= $2`, searches: true },
+      created_before: { sql: `m.created_at < $3`, searches: true },
+      role: { sql: `m.role = ANY($4)` },
+      pattern: { sql: `u.name ILIKE $5 OR u.email LIKE lower($5)`, searches: true },
     },
     sorts: {
       created_at: `m.created_at`,
@@ -258,7 +263,7 @@ export interface ListMembersRow {
  * The pending invitations of a user with a verified email address to projects that are not deleted.
  * @see prisma/sql/projects/list-my-invitations.sql
  */
-export const listMyInvitations = page<{ user_id: string }, { project_ids: readonly string[] }, 'created_at', ListMyInvitationsRow>(
+export const listMyInvitations = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; project_ids: readonly string[] }, 'created_at', ListMyInvitationsRow>(
   'projects/list-my-invitations',
   {
     select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
@@ -268,9 +273,11 @@ FROM users u
   JOIN projects p ON p.id = i.project_id
 WHERE u.id = $1 AND u.email_verified AND p.status <> 'deleted'
   AND i.status = 'pending' AND i.expires_at > now()`,
-    names: ['user_id', 'project_ids'],
+    names: ['user_id', 'created_after', 'created_before', 'project_ids'],
     filters: {
-      project_ids: { sql: `i.project_id = ANY($2)` },
+      created_after: { sql: `i.created_at >= $2`, searches: true },
+      created_before: { sql: `i.created_at < $3`, searches: true },
+      project_ids: { sql: `i.project_id = ANY($4)` },
     },
     sorts: {
       created_at: `i.created_at`,
@@ -297,20 +304,25 @@ export interface ListMyInvitationsRow {
  * The projects that a user is a member of.
  * @see prisma/sql/projects/list-projects.sql
  */
-export const listProjects = page<{ user_id: string }, { status: 'active' | 'archived' | 'deleted'; project_ids: readonly string[]; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
+export const listProjects = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived' | 'deleted')[]; project_ids: readonly string[]; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
   'projects/list-projects',
   {
     select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id
 WHERE m.user_id = $1`,
-    names: ['user_id', 'status', 'project_ids', 'category', 'tag', 'pattern'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'project_ids', 'category', 'tag', 'pattern'],
     filters: {
-      status: { sql: `m.project_status = $2`, otherwise: `m.project_status <> 'deleted'` },
-      project_ids: { sql: `m.project_id = ANY($3)` },
-      category: { sql: `p.category = $4`, searches: true },
-      tag: { sql: `p.tags @> ARRAY[$5::text]`, searches: true },
-      pattern: { sql: `p.name ILIKE $6 OR p.description ILIKE $6`, searches: true },
+      created_after: { sql: `m.project_id >= id_at('prj', $2)`, searches: true },
+      created_before: { sql: `m.project_id < id_at('prj', $3)`, searches: true },
+      updated_after: { sql: `p.updated_at >= $4`, searches: true },
+      updated_before: { sql: `p.updated_at < $5`, searches: true },
+      metadata: { sql: `p.metadata <> '{}' AND p.metadata @> $6::jsonb`, searches: true },
+      status: { sql: `m.project_status = ANY($7)`, otherwise: `m.project_status <> 'deleted'` },
+      project_ids: { sql: `m.project_id = ANY($8)` },
+      category: { sql: `p.category = $9`, searches: true },
+      tag: { sql: `p.tags @> ARRAY[$10::text]`, searches: true },
+      pattern: { sql: `p.name ILIKE $11 OR p.description ILIKE $11`, searches: true },
     },
     sorts: {
       created_at: `m.project_id`,
@@ -320,7 +332,7 @@ WHERE m.user_id = $1`,
     id: `m.project_id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = $1 AND status <> 'deleted'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = $1 AND status = $2`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = $1 AND status = ANY($7)`,
     },
   },
 )

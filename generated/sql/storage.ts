@@ -468,7 +468,7 @@ export interface ListExpiredFilesRow {
  * minus expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
-export const listFiles = page<{ space_id: string }, { content_type_pattern: string; visibility: 'private' | 'public'; tag: string; path: string; subfolder_pattern: string; name_pattern: string }, 'created_at' | 'name' | 'bytes', ListFilesRow>(
+export const listFiles = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
   'storage/list-files',
   {
     select: `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
@@ -476,18 +476,24 @@ export const listFiles = page<{ space_id: string }, { content_type_pattern: stri
 f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.space_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
-    names: ['space_id', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern'],
+    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern'],
     filters: {
-      content_type_pattern: { sql: `f.content_type COLLATE "C" LIKE $2`, searches: true },
-      visibility: { sql: `f.visibility = $3`, searches: true },
-      tag: { sql: `f.tags @> ARRAY[$4]::text[]`, searches: true },
-      path: { sql: `f.path COLLATE "C" = $5 OR f.path COLLATE "C" LIKE $6`, searches: true },
-      name_pattern: { sql: `lower(f.name) LIKE lower($7)`, searches: true },
+      created_after: { sql: `f.id >= id_at('file', $2)`, searches: true },
+      created_before: { sql: `f.id < id_at('file', $3)`, searches: true },
+      updated_after: { sql: `f.updated_at >= $4`, searches: true },
+      updated_before: { sql: `f.updated_at < $5`, searches: true },
+      metadata: { sql: `f.metadata <> '{}' AND f.metadata @> $6::jsonb`, searches: true },
+      content_type_pattern: { sql: `f.content_type COLLATE "C" LIKE $7`, searches: true },
+      visibility: { sql: `f.visibility = ANY($8)`, searches: true },
+      tag: { sql: `f.tags @> ARRAY[$9]::text[]`, searches: true },
+      path: { sql: `f.path COLLATE "C" = $10 OR f.path COLLATE "C" LIKE $11`, searches: true },
+      name_pattern: { sql: `lower(f.name) LIKE lower($12)`, searches: true },
     },
     sorts: {
       created_at: `f.id`,
       name: `lower(f.name)`,
       bytes: `f.bytes`,
+      updated_at: `f.updated_at`,
     },
     id: `f.id`,
     totals: {
@@ -520,7 +526,7 @@ export interface ListFilesRow {
  * The links of a file.
  * @see prisma/sql/storage/list-links.sql
  */
-export const listLinks = page<{ file_id: string }, {}, 'created_at' | 'expires_at', ListLinksRow>(
+export const listLinks = page<{ file_id: string }, { created_after: Date | string; created_before: Date | string; status: readonly string[] }, 'created_at' | 'expires_at', ListLinksRow>(
   'storage/list-links',
   {
     select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
@@ -529,8 +535,13 @@ export const listLinks = page<{ file_id: string }, {}, 'created_at' | 'expires_a
 l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = $1`,
-    names: ['file_id'],
+    names: ['file_id', 'created_after', 'created_before', 'status'],
     filters: {
+      created_after: { sql: `l.created_at >= $2`, searches: true },
+      created_before: { sql: `l.created_at < $3`, searches: true },
+      status: { sql: `CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+  WHEN l.download_count >= l.max_downloads THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($4)` },
     },
     sorts: {
       created_at: `l.created_at`,

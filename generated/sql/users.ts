@@ -119,7 +119,7 @@ export interface IsAdminRow {
  * The API keys of a user.
  * @see prisma/sql/users/list-api-keys.sql
  */
-export const listApiKeys = page<{ user_id: string }, {}, 'created_at' | 'name', ListApiKeysRow>(
+export const listApiKeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; active: boolean }, 'created_at' | 'name', ListApiKeysRow>(
   'users/list-api-keys',
   {
     select: `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
@@ -127,8 +127,11 @@ CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
 k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by
 FROM api_keys k
 WHERE k.user_id = $1`,
-    names: ['user_id'],
+    names: ['user_id', 'created_after', 'created_before', 'active'],
     filters: {
+      created_after: { sql: `k.created_at >= $2`, searches: true },
+      created_before: { sql: `k.created_at < $3`, searches: true },
+      active: { sql: `(k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = $4` },
     },
     sorts: {
       created_at: `k.created_at`,
@@ -158,18 +161,24 @@ export interface ListApiKeysRow {
  * The active and disabled users. `pattern` is a LIKE pattern.
  * @see prisma/sql/users/list-users.sql
  */
-export const listUsers = page<{}, { status: 'active' | 'disabled' | 'deleted'; role: 'user' | 'admin'; pattern: string }, 'created_at' | 'updated_at' | 'name' | 'email', ListUsersRow>(
+export const listUsers = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'disabled' | 'deleted')[]; role: readonly ('user' | 'admin')[]; email: string; pattern: string }, 'created_at' | 'updated_at' | 'name' | 'email', ListUsersRow>(
   'users/list-users',
   {
     select: `SELECT u.id, u.email AS "email", u.email_verified, u.name, u.bio, u.locale, u.timezone, u.avatar_url, u.status,
 u.role, u.metadata, u.created_at, u.updated_at
 FROM users u
 WHERE u.status <> 'deleted'`,
-    names: ['status', 'role', 'pattern'],
+    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'role', 'email', 'pattern'],
     filters: {
-      status: { sql: `u.status = $1` },
-      role: { sql: `u.role = $2` },
-      pattern: { sql: `u.name ILIKE $3 OR u.email LIKE lower($3)`, searches: true },
+      created_after: { sql: `u.created_at >= $1`, searches: true },
+      created_before: { sql: `u.created_at < $2`, searches: true },
+      updated_after: { sql: `u.updated_at >= $3`, searches: true },
+      updated_before: { sql: `u.updated_at < $4`, searches: true },
+      metadata: { sql: `u.metadata <> '{}' AND u.metadata @> $5::jsonb`, searches: true },
+      status: { sql: `u.status = ANY($6)` },
+      role: { sql: `u.role = ANY($7)` },
+      email: { sql: `u.email = lower($8)` },
+      pattern: { sql: `u.name ILIKE $9 OR u.email LIKE lower($9)`, searches: true },
     },
     sorts: {
       created_at: `u.created_at`,

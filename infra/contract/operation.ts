@@ -119,6 +119,8 @@ export interface OperationInfo {
   ifMatch: string | null
   etag: boolean
   paged: boolean
+  /** The query parameters that are objects: `name[key]=value`. */
+  queryObjects?: string[]
   projectAccess: { role: string; states?: string[]; operators?: boolean } | null
   /** For a deprecated operation: the date of the deprecation, the last day, and the path of the successor. */
   deprecation?: { since: string; sunset: string; successor: string | null }

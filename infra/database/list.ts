@@ -213,17 +213,19 @@ function renumbered(numbered: string, all: string[]): { text: string; names: str
   return { text, names }
 }
 
-/** Every choice of a list, for the test that prepares them all. */
+/** The choices of a list for the tests: each filter alone, all together, and each pair in the first order. */
 export function choicesOf({ filters, sorts }: List): Choice[] {
-  const sets = Object.keys(filters).reduce<string[][]>(
-    (found, name) => found.flatMap((set) => [set, [...set, name]]),
-    [[]],
-  )
-  return sets.flatMap((set) =>
-    Object.keys(sorts).flatMap((sort) =>
-      (['asc', 'desc'] as const).flatMap((order) =>
-        starts.map((start): Choice => ({ filters: set, sort, order, start })),
+  const names = Object.keys(filters)
+  const pairs = names.flatMap((name, i) => names.slice(i + 1).map((other) => [name, other]))
+  const [firstSort] = Object.keys(sorts)
+  const combine = (sets: string[][], sortKeys: string[], orders: Order[]): Choice[] =>
+    sets.flatMap((set) =>
+      sortKeys.flatMap((sort) =>
+        orders.flatMap((order) => starts.map((start): Choice => ({ filters: set, sort, order, start }))),
       ),
-    ),
-  )
+    )
+  return [
+    ...combine([[], ...names.map((name) => [name]), names], Object.keys(sorts), ['asc', 'desc']),
+    ...combine(pairs, [firstSort], ['desc']),
+  ]
 }

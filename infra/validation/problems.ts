@@ -87,7 +87,10 @@ function asProblem(error: ErrorObject, root: unknown, location: Location): Probl
   if (error.propertyName !== undefined) path.push(error.propertyName)
   const choice = keyword === 'oneOf' ? choiceOf(params) : null
   if (choice?.constraint === 'required') path.push(params.names[0])
-  const field = fieldName(path) || 'body'
+  // A value of a repeated parameter is named like the parameter.
+  const named =
+    location === 'query' ? path.filter((key, i) => !isIndex(key, valueAt(root, path.slice(0, i)))) : path
+  const field = fieldName(named) || 'body'
   const blank = keyword !== 'type' && isBlank(root, path)
   if (blank) {
     const message =
@@ -116,6 +119,10 @@ function asProblem(error: ErrorObject, root: unknown, location: Location): Probl
     }
   const rule = rules[keyword]?.(params) ?? message
   return { field, constraint: keyword, message: `${field} ${rule}`, location }
+}
+
+function isIndex(key: string, parent: unknown): boolean {
+  return Array.isArray(parent) && /^\d+$/.test(key)
 }
 
 /** The problem with properties of which exactly one must be present; null for other uses of `oneOf`. */

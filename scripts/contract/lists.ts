@@ -208,8 +208,9 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
         : `${name}s` in properties
           ? (item: Json) => item[`${name}s`]
           : null
+    const allowed: Json[] | undefined = schema.enum ?? schemaOf(run.document, schema.items)?.enum
     const exact =
-      schema.enum !== undefined ||
+      allowed !== undefined ||
       schema.type === 'boolean' ||
       kindOf(schemaOf(run.document, schema)) !== null ||
       `${name}s` in properties
@@ -221,7 +222,7 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
             .filter((value) => ['string', 'boolean', 'number'].includes(typeof value) && value !== ''),
         ),
       ].slice(0, 2)
-      const others = (schema.enum ?? []).filter((value: Json) => !values.includes(value)).slice(0, 1)
+      const others = (allowed ?? []).filter((value) => !values.includes(value)).slice(0, 1)
       for (const value of [...values, ...others])
         await checkFilter(run, operation, all, read, {
           name,

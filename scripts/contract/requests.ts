@@ -1,5 +1,6 @@
 // Generates valid requests: values for the parameters and the body, and resources for the path.
 import fc from 'fast-check'
+import { flattened } from '../../infra/validation/query-objects.ts'
 import { kindOf, pathNames, schemaOf, type Json, type Operation } from './document.ts'
 import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
 import { maySucceed, type Run } from './run-context.ts'
@@ -50,7 +51,7 @@ export function requestParts(
         noNullPrototype: true,
       })
       .map((record) =>
-        Object.fromEntries(Object.entries(record).map(([name, value]) => [name, String(value)])),
+        Object.fromEntries(Object.entries(record).flatMap(([name, value]) => sentAs(name, value))),
       )
   }
   return fc
@@ -59,6 +60,11 @@ export function requestParts(
       { noNullPrototype: true },
     )
     .map(({ query, headers, body }) => ({ query, headers, ...body }))
+}
+
+/** An array is sent with its first value only, and an object with one parameter for each key. */
+function sentAs(name: string, value: Json): Array<[string, string]> {
+  return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
 }
 
 /** Free text in a header field is limited to ASCII. */

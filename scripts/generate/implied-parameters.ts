@@ -12,6 +12,14 @@ interface Declared {
 /** The condition of each group of x-implied-parameters. */
 export const conditions: Record<string, (declared: Declared) => boolean> = {
   paged: (declared) => itemOf(declared) !== null,
+  created_at: itemsHave('created_at'),
+  updated_at: itemsHave('updated_at'),
+  metadata: itemsHave('metadata'),
+}
+
+/** Whether the items of a list have the property. */
+function itemsHave(property: string) {
+  return (declared: Declared): boolean => itemOf(declared)?.properties?.[property] !== undefined
 }
 
 /** Changes `document`. */

@@ -230,10 +230,16 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     ifMatch: takes('If-Match') ? o.entity : null,
     etag: success.some((r) => r.headers.includes('etag')),
     paged: success.some((r) => r.headers.includes('link')),
+    queryObjects: queryObjectsOf(o),
     projectAccess: o.projectAccess,
     deprecation: o.deprecation ?? undefined,
     secretAnswer: o.secretAnswer,
   }
+}
+
+function queryObjectsOf({ query }: Operation): string[] | undefined {
+  const names = query.filter(({ schema }) => schema.type === 'object').map(({ name }) => name)
+  return names.length === 0 ? undefined : names
 }
 
 /** A path of the spec in the router's notation: `{id}` becomes `:id`, and a literal colon `::`. */

@@ -2,6 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Location, Problem } from '../../infra/errors.ts'
 import { formats } from '../../infra/validation/formats.ts'
+import { collectObjects } from '../../infra/validation/query-objects.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
 import type { Operation, Parameter } from '../generate/model.ts'
 import { plain } from '../generate/schemas.ts'
@@ -52,6 +53,8 @@ export function createRequestCheck(document: Json) {
     { id, path_, query, header, body }: Operation,
     values: RequestValues,
   ): { isPossiblePath: boolean; problems: Problem[] } {
+    const objects = query.filter(({ schema }) => schema.type === 'object').map(({ name }) => name)
+    collectObjects(values.query, objects)
     const inPath = check(`${id} path`, 'text', objectOf(path_, true), values.path, 'query')
     const problems = [
       ...check(`${id} query`, 'text', objectOf(query, false), values.query, 'query'),

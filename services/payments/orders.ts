@@ -1,13 +1,14 @@
 // Orders: pricing, inserting and reading them. The server computes the total from prices once, at creation.
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { SalesFilter } from './sales.ts'
 
@@ -162,15 +163,12 @@ function newOrderNumber(at: Date): string {
   return `${at.toISOString().slice(2, 10).replaceAll('-', '')}-${group()}-${group()}`
 }
 
-export interface OrderListQuery extends PageQuery {
-  sort: 'created_at' | 'total_amount'
-  order: 'asc' | 'desc'
-  status?: Order['status']
-  subscription_id?: string
-}
-
 /** A page of orders. One statement, including the total. */
-export async function listOrders(db: Db, filter: SalesFilter, query: OrderListQuery): Promise<Page<Order>> {
+export async function listOrders(
+  db: Db,
+  filter: SalesFilter,
+  query: ListQuery<'listOrders'>,
+): Promise<Page<Order>> {
   return await sql.listOrders(db, { ...query, ...filter })
 }
 

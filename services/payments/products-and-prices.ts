@@ -1,11 +1,12 @@
 // Products and prices: inserting, reading and listing them. A price is immutable except for `active` and
 // `metadata`.
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { containsPattern, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { paymentsNow } from './clock.ts'
 
 export type Product = components['schemas']['Product']
@@ -33,15 +34,8 @@ export async function insertProduct(
   })
 }
 
-export interface ProductListQuery extends PageQuery {
-  sort: 'created_at' | 'name'
-  order: 'asc' | 'desc'
-  active?: boolean
-  q?: string
-}
-
 /** A page of products. One statement, including the total. */
-export async function listProducts(db: Db, query: ProductListQuery): Promise<Page<Product>> {
+export async function listProducts(db: Db, query: ListQuery<'listProducts'>): Promise<Page<Product>> {
   const q = query.q === undefined ? undefined : containsPattern(query.q)
   return await sql.listProducts(db, { ...query, q })
 }
@@ -81,18 +75,10 @@ export async function insertPrice(
   })
 }
 
-export interface PriceListQuery extends PageQuery {
-  sort: 'created_at' | 'unit_amount'
-  order: 'asc' | 'desc'
-  product_id?: string
-  currency?: string
-  active?: boolean
-}
-
 /**
  * A page of prices. One statement, including the total; one more checks the product if the query names one.
  */
-export async function listPrices(db: Db, query: PriceListQuery): Promise<Page<Price>> {
+export async function listPrices(db: Db, query: ListQuery<'listPrices'>): Promise<Page<Price>> {
   if (query.product_id !== undefined) await findProduct(db, query.product_id)
   return await sql.listPrices(db, query)
 }

@@ -1,11 +1,12 @@
 // Refunds. Refunds of an order never exceed its paid amount: the amount is reserved on the locked order
 // (`refunding_amount`) before the gateway is asked.
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import type { Page } from '../../infra/database/pagination.ts'
 import { findOrder, type OwnedOrder } from './orders.ts'
 import type { PaymentServices } from './gateway.ts'
 import type { SalesFilter } from './sales.ts'
@@ -19,13 +20,12 @@ export async function findRefund(db: Db, orderId: string, id: string): Promise<R
   return refund
 }
 
-export interface RefundListQuery extends PageQuery {
-  sort: 'created_at' | 'amount'
-  order: 'asc' | 'desc'
-}
-
 /** A page of the refunds of an order. One statement, including the total. */
-export async function listRefunds(db: Db, orderId: string, query: RefundListQuery): Promise<Page<Refund>> {
+export async function listRefunds(
+  db: Db,
+  orderId: string,
+  query: ListQuery<'listRefunds'>,
+): Promise<Page<Refund>> {
   return await sql.listRefunds(db, { order_id: orderId, ...query })
 }
 

@@ -1,12 +1,13 @@
 // Subscriptions and their periods. Periods are counted from the start of the first one: a subscription that
 // started on the 31st renews on the last day of shorter months and on the 31st of longer ones.
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { SalesFilter } from './sales.ts'
 
@@ -142,17 +143,11 @@ export async function startNextPeriod(tx: Db, id: string, orderId: string): Prom
   return await sql.startNextPeriod(tx, { id, order_id: orderId })
 }
 
-export interface SubscriptionListQuery extends PageQuery {
-  sort: 'created_at' | 'current_period_end'
-  order: 'asc' | 'desc'
-  status?: Subscription['status']
-}
-
 /** A page of subscriptions. One statement, including the total. */
 export async function listSubscriptions(
   db: Db,
   filter: SalesFilter,
-  query: SubscriptionListQuery,
+  query: ListQuery<'listSubscriptions'>,
 ): Promise<Page<Subscription>> {
   return await sql.listSubscriptions(db, { ...query, ...filter })
 }

@@ -3,9 +3,10 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { Prisma, type Invitation as InvitationRow } from '../../generated/prisma/client.ts'
 import { ranks } from './access.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { conflict, forbidden, notFound, invalidState } from '../../infra/errors.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Project, Role } from './projects.ts'
@@ -14,15 +15,17 @@ export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']
 type Metadata = Record<string, string>
 
-export interface MemberListQuery extends PageQuery {
-  sort: 'created_at' | 'name'
-  order: 'asc' | 'desc'
-  role?: Role
-}
-
 /** A page of the members of a project, with the total, in one statement. */
-export async function listMembers(db: Db, projectId: string, query: MemberListQuery): Promise<Page<Member>> {
-  return await sql.listMembers(db, { project_id: projectId, ...query })
+export async function listMembers(
+  db: Db,
+  projectId: string,
+  { q, ...query }: ListQuery<'listMembers'>,
+): Promise<Page<Member>> {
+  return await sql.listMembers(db, {
+    project_id: projectId,
+    pattern: q === undefined ? undefined : containsPattern(q),
+    ...query,
+  })
 }
 
 /** A member of the project. Throws 404 for a member of another project, too. */
@@ -116,30 +119,19 @@ export function toInvitation(row: InvitationRow): Invitation {
   }
 }
 
-export interface InvitationListQuery extends PageQuery {
-  status?: Invitation['status']
-  sort: 'created_at' | 'email'
-  order: 'asc' | 'desc'
-}
-
 export async function listInvitations(
   db: Db,
   projectId: string,
-  query: InvitationListQuery,
+  query: ListQuery<'listInvitations'>,
 ): Promise<Page<Invitation>> {
   return await sql.listInvitations(db, { project_id: projectId, ...query })
-}
-
-export interface MyInvitationListQuery extends PageQuery {
-  sort: 'created_at'
-  order: 'asc' | 'desc'
 }
 
 /** The pending invitations to the caller's email address. */
 export async function listMyInvitations(
   db: Db,
   { userId, projectIds }: Principal,
-  query: MyInvitationListQuery,
+  query: ListQuery<'listMyInvitations'>,
 ): Promise<Page<Invitation>> {
   return await sql.listMyInvitations(db, {
     user_id: userId,

@@ -3,6 +3,7 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import type { Project as ProjectRow } from '../../generated/prisma/client.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
@@ -14,22 +15,11 @@ export type Role = components['schemas']['MemberRole']
 /** A deleted project can be restored for this time. */
 export const restorableDays = 30
 
-export interface ProjectListQuery {
-  page: number
-  limit: number
-  sort: 'created_at' | 'updated_at' | 'name'
-  order: 'asc' | 'desc'
-  status?: 'active' | 'archived' | 'deleted'
-  category?: string
-  tag?: string
-  q?: string
-}
-
 /** A page of the projects that the caller is a member of, with the total, in one statement. */
 export async function listProjects(
   db: Db,
   { userId, projectIds }: Principal,
-  { q, ...query }: ProjectListQuery,
+  { q, ...query }: ListQuery<'listProjects'>,
 ): Promise<Page<Project>> {
   return await sql.listProjects(db, {
     user_id: userId,

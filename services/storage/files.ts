@@ -1,5 +1,6 @@
 // Files: access to them, their rows, and lists of them.
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { notFound, invalidField } from '../../infra/errors.ts'
@@ -128,23 +129,11 @@ export function requireFutureExpiry(expiresAt: string | null | undefined): void 
     throw invalidField('expires_at', 'future', 'expires_at must be in the future')
 }
 
-export interface FileListQuery {
-  page: number
-  limit: number
-  sort: 'created_at' | 'name' | 'bytes'
-  order: 'asc' | 'desc'
-  content_type?: string
-  visibility?: 'private' | 'public'
-  tag?: string
-  path?: string
-  q?: string
-}
-
 /** One page of the files of a workspace, with the total, in one statement. */
 export async function listFiles(
   db: Db,
   workspaceId: string,
-  { content_type: contentType, path, q, ...query }: FileListQuery,
+  { content_type: contentType, path, q, ...query }: ListQuery<'listFiles'>,
 ): Promise<Page<StoredFile>> {
   // All files are in the root folder or its subfolders.
   const folder = folderOf(path ?? '') || undefined

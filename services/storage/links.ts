@@ -1,6 +1,7 @@
 // File links: a link with its secret token allows downloads until it expires, is used up or is revoked.
 import { hash } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { notFound } from '../../infra/errors.ts'
@@ -48,14 +49,11 @@ export async function revokeLink(db: Db, file: FileRow, id: string): Promise<Fil
   return await findLink(db, file, id)
 }
 
-export interface LinkListQuery {
-  page: number
-  limit: number
-  sort: 'created_at' | 'expires_at'
-  order: 'asc' | 'desc'
-}
-
-export async function listLinks(db: Db, file: FileRow, query: LinkListQuery): Promise<Page<FileLink>> {
+export async function listLinks(
+  db: Db,
+  file: FileRow,
+  query: ListQuery<'listFileLinks'>,
+): Promise<Page<FileLink>> {
   return await sql.listLinks(db, { ...query, file_id: file.id })
 }
 

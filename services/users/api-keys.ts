@@ -4,9 +4,10 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, invalidField, invalidState, notFound } from '../../infra/errors.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import type { Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from './authentication.ts'
 
@@ -53,15 +54,10 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
   }
 }
 
-export interface ApiKeyListQuery extends PageQuery {
-  sort: 'created_at' | 'name'
-  order: 'asc' | 'desc'
-}
-
 export async function listApiKeys(
   db: Db,
   { userId }: Principal,
-  query: ApiKeyListQuery,
+  query: ListQuery<'listApiKeys'>,
 ): Promise<Page<ApiKey>> {
   return await sql.listApiKeys(db, { user_id: userId, ...query })
 }

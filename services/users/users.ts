@@ -3,11 +3,12 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import { Prisma, type User as UserRow } from '../../generated/prisma/client.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
-import { containsPattern, type Page, type PageQuery } from '../../infra/database/pagination.ts'
+import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Changes } from '../../infra/changes.ts'
 
@@ -36,15 +37,7 @@ export function toUser(row: UserRow): User {
   }
 }
 
-export interface UserListQuery extends PageQuery {
-  status?: User['status']
-  role?: User['role']
-  q?: string
-  sort: 'created_at' | 'updated_at' | 'name' | 'email'
-  order: 'asc' | 'desc'
-}
-
-export async function listUsers(db: Db, { q, ...query }: UserListQuery): Promise<Page<User>> {
+export async function listUsers(db: Db, { q, ...query }: ListQuery<'listUsers'>): Promise<Page<User>> {
   return await sql.listUsers(db, { ...query, pattern: q === undefined ? undefined : containsPattern(q) })
 }
 

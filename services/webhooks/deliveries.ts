@@ -18,8 +18,9 @@
 // An event can therefore arrive twice, with the same `webhook-id`.
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import type { Page } from '../../infra/database/pagination.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
 import { tenantEventTypes } from '../events/log.ts'
@@ -59,16 +60,11 @@ function toDelivery({ request, readable, event, ...delivery }: Row): WebhookDeli
   return { ...delivery, request: request === null || !readable ? null : { ...request, body: event } }
 }
 
-export interface DeliveryListQuery extends PageQuery {
-  status?: DeliveryStatus
-  order: 'asc' | 'desc'
-}
-
 /** A page of the deliveries of an endpoint, with the total, in one statement. */
 export async function listDeliveries(
   db: Db,
   endpointId: string,
-  query: DeliveryListQuery,
+  query: ListQuery<'listWebhookDeliveries'>,
 ): Promise<Page<WebhookDelivery>> {
   const { data, pagination } = await sql.listDeliveries(db, {
     endpoint_id: endpointId,

@@ -5,10 +5,11 @@ import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { WebhookClient } from './http-client.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -82,15 +83,11 @@ export function requireSelectableEvents(selectors: EventSelector[], scopes: stri
   throw forbidden(`The event type ${unavailable} requires an API key with the scope ${scope}.`, 'scope')
 }
 
-export interface EndpointListQuery extends PageQuery {
-  order: 'asc' | 'desc'
-}
-
 /** A page of the caller's endpoints, with the total, in one statement. */
 export async function listEndpoints(
   db: Db,
   { userId }: Principal,
-  query: EndpointListQuery,
+  query: ListQuery<'listWebhookEndpoints'>,
 ): Promise<Page<WebhookEndpoint>> {
   return await sql.listEndpoints(db, { user_id: userId, ...query, sort: 'created_at' })
 }

@@ -1,6 +1,8 @@
 // List filters: which items each filter returns, and whether the total counts them.
+import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
+import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import {
@@ -12,29 +14,36 @@ import {
   insertedSubscription,
 } from '../support/db-fixtures-payments.ts'
 import {
+  createApiKey,
   createDelivery,
   createDocument,
   createFile,
+  createFileLink,
   createInvitation,
   createKnowledgeBase,
   createMember,
   createProject,
   createSession,
   createUser,
+  createWebhookEndpoints,
 } from '../support/db-fixtures.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database
-const pagingParameters = ['page', 'limit', 'cursor', 'sort', 'order', 'after']
+/** lists.test.ts tests these for all lists. */
+const commonParameters = [
+  ...['page', 'limit', 'cursor', 'sort', 'order', 'after', 'metadata'],
+  ...['created_after', 'created_before', 'updated_after', 'updated_before'],
+]
 const testedFilters = new Set<string>()
 
 /** Asserts that the query returns exactly these items. */
 async function assertFinds(
   t: Test,
   request: OperationRequest,
-  query: Record<string, string>,
+  query: Record<string, string | string[]>,
   ids: string[],
 ): Promise<void> {
   for (const name of Object.keys(query)) testedFilters.add(`${request.id} ${name}`)
@@ -66,6 +75,7 @@ t.test('projects are filtered by status, category, tag and text', async (t) => {
   await assertFinds(t, request, { status: 'active' }, [launch, other])
   await assertFinds(t, request, { status: 'archived' }, [archived])
   await assertFinds(t, request, { status: 'deleted' }, [deleted])
+  await assertFinds(t, request, { status: ['archived', 'deleted'] }, [archived, deleted])
   await assertFinds(t, request, { category: 'ai' }, [launch, archived])
   await assertFinds(t, request, { category: 'a' }, [])
   await assertFinds(t, request, { tag: 'q4' }, [launch, archived])
@@ -103,6 +113,10 @@ t.test('users are filtered by status, role and text', async (t) => {
   await assertFinds(t, request, { role: 'admin', q: '@found.example' }, [linus])
   await assertFinds(t, request, { role: 'user', q: '@found.example' }, [ada, grace])
   await assertFinds(t, request, { q: "' OR 1=1 --" }, [])
+  await assertFinds(t, request, { email: 'ADA@found.example' }, [ada])
+  await assertFinds(t, request, { email: 'da@found.example' }, [])
+  await assertFinds(t, request, { role: ['user', 'admin'], q: '@found.example' }, [ada, grace, linus])
+  await assertFinds(t, request, { status: ['active', 'disabled'], q: '@found.example' }, [ada, grace, linus])
 })
 
 t.test('a text search treats % and _ literally', async (t) => {
@@ -133,6 +147,14 @@ t.test('members are filtered by role', async (t) => {
   await assertFinds(t, request, { role: 'editor' }, [editor])
   await assertFinds(t, request, { role: 'owner' }, owners)
   await assertFinds(t, request, { role: 'admin' }, [])
+  await assertFinds(t, request, { role: ['viewer', 'editor'] }, [viewer, editor])
+  await assertFinds(t, request, { role: ['viewer', 'viewer'] }, [viewer])
+  const { userId } = await prisma.member.findUniqueOrThrow({ where: { id: viewer } })
+  await prisma.user.update({ where: { id: userId }, data: { name: 'Vera 50%', email: 'vera@q.example' } })
+  await assertFinds(t, request, { q: 'VERA' }, [viewer])
+  await assertFinds(t, request, { q: '@Q.example', role: 'viewer' }, [viewer])
+  await assertFinds(t, request, { q: '%' }, [viewer])
+  await assertFinds(t, request, { q: 'nobody' }, [])
 })
 
 t.test('invitations are filtered by status; expired ones by their expiry time', async (t) => {
@@ -184,6 +206,102 @@ t.test('deliveries are filtered by status', async (t) => {
   }
   await assertFinds(t, request, {}, Object.values(all).flat())
   for (const [status, ids] of Object.entries(all)) await assertFinds(t, request, { status }, ids)
+  await assertFinds(t, request, { status: ['pending', 'failed'] }, [...all.pending, ...all.failed])
+  const { eventId } = await prisma.webhookDelivery.findUniqueOrThrow({ where: { id: all.failed[0] } })
+  await prisma.event.update({ where: { id: eventId }, data: { type: 'file.deleted' } })
+  await assertFinds(t, request, { event_type: 'file.deleted' }, all.failed)
+  await assertFinds(t, request, { event_type: 'file.deleted', status: 'pending' }, [])
+  await assertFinds(
+    t,
+    request,
+    { event_type: ['file.deleted', 'file.created'], status: 'failed' },
+    all.failed,
+  )
+})
+
+t.test('refunds, links, keys and endpoints are filtered by their state', async (t) => {
+  const refunds = await requestFor(server, 'listRefunds')
+  await insertedRefund(server, refunds.params!.id)
+  const rows = await prisma.refund.findMany({ where: { orderId: refunds.params!.id } })
+  for (const status of ['pending', 'succeeded', 'failed'])
+    await assertFinds(
+      t,
+      refunds,
+      { status },
+      rows.filter((row) => row.status === status).map((row) => row.id),
+    )
+  await assertFinds(
+    t,
+    refunds,
+    { status: ['pending', 'succeeded', 'failed'] },
+    rows.map((row) => row.id),
+  )
+
+  const links = await requestFor(server, 'listFileLinks')
+  const { id: revoked } = await createFileLink(server, links.params!.id, links.caller.id)
+  await prisma.fileLink.update({ where: { id: revoked }, data: { revokedAt: new Date() } })
+  await assertFinds(t, links, { status: 'revoked' }, [revoked])
+  await assertFinds(t, links, { status: ['revoked', 'used_up'] }, [revoked])
+
+  const caller = await server.person()
+  const { id: expired } = await createApiKey(server, caller.id)
+  const { id: dead } = await createApiKey(server, caller.id)
+  await prisma.apiKey.update({ where: { id: expired }, data: { expiresAt: new Date(0) } })
+  await prisma.apiKey.update({ where: { id: dead }, data: { revokedAt: new Date() } })
+  await assertFinds(t, { id: 'listApiKeys', server, caller }, { active: 'false' }, [expired, dead])
+  const works = await prisma.apiKey.findFirstOrThrow({
+    where: { userId: caller.id, id: { notIn: [expired, dead] } },
+  })
+  await assertFinds(t, { id: 'listApiKeys', server, caller }, { active: 'true' }, [works.id])
+
+  const [on, off] = await createWebhookEndpoints(server, caller.id, 2)
+  await prisma.webhookEndpoint.update({ where: { id: off }, data: { enabled: false } })
+  await assertFinds(t, { id: 'listWebhookEndpoints', server, caller }, { enabled: 'true' }, [on])
+  await assertFinds(t, { id: 'listWebhookEndpoints', server, caller }, { enabled: 'false' }, [off])
+})
+
+t.test('orders are filtered by number and price', async (t) => {
+  const caller = await server.person()
+  const request: OperationRequest = { id: 'listOrders', server, caller }
+  const [order, other] = [await insertedOrder(server, caller.id), await insertedOrder(server, caller.id)]
+  const { number } = await prisma.order.findUniqueOrThrow({ where: { id: order } })
+  const { priceId } = await prisma.orderItem.findFirstOrThrow({ where: { orderId: order } })
+  const ofPrice = await prisma.orderItem.findMany({ where: { priceId, orderId: { in: [order, other] } } })
+  await assertFinds(t, request, { number }, [order])
+  await assertFinds(t, request, { number: '000000-0000' }, [])
+  await assertFinds(t, request, { price_id: priceId }, [...new Set(ofPrice.map(({ orderId }) => orderId))])
+  await assertFinds(t, request, { price_id: 'prc_01jd6y8m5qe8btc4y5w1r0n3fz' }, [])
+})
+
+t.test('created_after and created_before include the first and exclude the second moment', async (t) => {
+  const { id, client } = await server.person()
+  const sessions = []
+  for (const title of ['one', 'two']) {
+    sessions.push((await client.post('/ai/sessions', { title })).body)
+    await setTimeout(5)
+  }
+  const [one, two] = sessions
+  const find = async (query: string): Promise<string[]> =>
+    (await client.get(`/ai/sessions?order=asc&${query}`)).body.data.map((item: { id: string }) => item.id)
+  t.same(await find(`created_after=${one.created_at}`), [one.id, two.id])
+  t.same(await find(`created_after=${two.created_at}`), [two.id])
+  t.same(await find(`created_before=${two.created_at}`), [one.id])
+  t.same(await find(`created_after=${one.created_at}&created_before=${two.created_at}`), [one.id])
+  t.same(await find('created_after=0001-01-01T00:00:00Z&created_before=9999-12-31T23:59:59Z'), [
+    one.id,
+    two.id,
+  ])
+  t.same(await find('created_before=0001-01-01T00:00:00Z'), [])
+  t.ok(id)
+})
+
+t.test('id_at is the lowest id of a time', async (t) => {
+  for (const at of [new Date(0), new Date(), new Date('2026-11-23T01:02:03.004Z'), new Date(2 ** 45)]) {
+    const { rows } = await server.services.database.pool.query('SELECT id_at($1, $2) AS id', ['ord', at])
+    t.equal(timeOf(rows[0].id).getTime(), at.getTime())
+    t.equal(rows[0].id.slice(-16), '0'.repeat(16))
+    t.equal(rows[0].id.slice(0, 14), newIdAt('ord', at).slice(0, 14))
+  }
 })
 
 t.test('files are filtered by project, type, visibility, tag, folder and name', async (t) => {
@@ -477,7 +595,7 @@ t.test('every declared filter is tested here', async (t) => {
     ...cursorLists,
   ].flatMap((id) =>
     queryOf(id)
-      .filter(({ name }) => !pagingParameters.includes(name))
+      .filter(({ name }) => !commonParameters.includes(name))
       .map(({ name }) => `${id} ${name}`),
   )
   t.same(

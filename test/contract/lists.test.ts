@@ -386,7 +386,12 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
       for (const value of values.filter((value) => !known.includes(value)))
         await assertRejected(`${name}=${encodeURIComponent(value)}`, name)
     }
-    for (const { name, schema } of queryOf(id)) {
+    for (const { name, schema } of queryOf(id).filter(({ schema }) => schema.type === 'array')) {
+      await assertRejected(`${name}=nothing`, name, 'enum')
+      await assertRejected(`${name}=nothing&${name}=else`, name, 'enum')
+      await assertRejected(`${name}=`, name, 'required')
+    }
+    for (const { name, schema } of queryOf(id).filter(({ schema }) => schema.type !== 'array')) {
       const value = schema.enum?.[0] ?? (schema.type === 'integer' ? '1' : 'x')
       await assertRejected(
         `${name}=${value}&${name}=${value}`,
@@ -416,7 +421,78 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
   })
 }
 
+/** The tables of the lists whose items have metadata. */
+const tables: Partial<Record<OperationId, string>> = {
+  listUsers: 'users',
+  listProjects: 'projects',
+  listFiles: 'files',
+  listSessions: 'ai_sessions',
+  listSessionMessages: 'ai_messages',
+  listKnowledgeBases: 'knowledge_bases',
+  listDocuments: 'documents',
+  listProducts: 'products',
+  listOrders: 'orders',
+  listRefunds: 'refunds',
+  listSubscriptions: 'subscriptions',
+}
+const takes = (id: OperationId, name: string): boolean =>
+  queryOf(id).some((parameter) => parameter.name === name)
+
 for (const { id } of lists) {
+  for (const time of ['created', 'updated'].filter((time) => takes(id, `${time}_after`)))
+    t.test(`${id} filters by ${time}_after and ${time}_before`, async (t) => {
+      const { request } = await seeds[id]!()
+      const idsFor = async (query: Record<string, string>): Promise<string[]> => {
+        const { status, body } = await send(withQuery(request, { limit: '100', ...query }))
+        t.equal(status, 200)
+        t.equal(body.pagination.total, body.data.length, 'the total counts what the filter selects')
+        return body.data.map((item: { id: string }) => item.id)
+      }
+      const all = await idsFor({})
+      const hour = (n: number): string => new Date(Date.now() + n * 3_600_000).toISOString()
+      t.same(await idsFor({ [`${time}_after`]: hour(-1), [`${time}_before`]: hour(1) }), all)
+      t.same(await idsFor({ [`${time}_after`]: hour(1) }), [])
+      t.same(await idsFor({ [`${time}_before`]: hour(-1) }), [])
+      t.same(await walk(withQuery(request, { limit: '3', [`${time}_after`]: hour(-1) })), all)
+    })
+
+  if (takes(id, 'metadata'))
+    t.test(`${id} filters by metadata`, async (t) => {
+      const { request, ids } = await seeds[id]!()
+      const [one, other] = ids
+      const { pool } = server.services.database
+      for (const [item, metadata] of [
+        [one, { 'a.b': 'x y', n: '1', __proto__: 'own' }],
+        [other, { 'a.b': 'x y', n: '2' }],
+      ])
+        await pool.query(`UPDATE ${tables[id]} SET metadata = $2 WHERE id = $1`, [item, metadata])
+      const find = async (query: Record<string, string>): Promise<string[]> => {
+        const { status, body } = await send(withQuery(request, query))
+        t.equal(status, 200)
+        t.equal(body.pagination.total, body.data.length)
+        return body.data.map((item: { id: string }) => item.id).sort()
+      }
+      t.same(await find({ 'metadata[a.b]': 'x y' }), [one, other].sort())
+      t.same(await find({ 'metadata[a.b]': 'x y', 'metadata[n]': '1' }), [one])
+      t.same(await find({ 'metadata[a.b]': 'x' }), [])
+      t.same(await find({ 'metadata[A.B]': 'x y' }), [])
+      t.same(await find({ 'metadata[__proto__]': 'x' }), [])
+      const links = linksOf(await send(withQuery(request, { 'metadata[a.b]': 'x y', limit: '1' })))
+      t.match((await follow(links.next, request.caller)).body.pagination, { page: 2, total: 2 })
+      const nine = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`metadata[${n}]`, 'x']))
+      for (const query of [
+        nine,
+        { [`metadata[${'k'.repeat(65)}]`]: 'x' },
+        { 'metadata[]': 'x' },
+        { 'metadata[k]': 'v'.repeat(513) },
+        { 'metadata[\0]': 'x' },
+        { 'metadata[k]': '\0' },
+        { metadata: 'x' },
+        { metadata: 'x', 'metadata[k]': 'x' },
+      ] as Array<Record<string, string>>)
+        t.match(await send(withQuery(request, query)), { status: 400 }, JSON.stringify(query).slice(0, 60))
+    })
+
   t.test(`${id} returns every item once in each order, ties included`, async (t) => {
     const { request, ids } = await seeds[id]!()
     const sorts = queryOf(id).find(({ name }) => name === 'sort')!.schema.enum!

@@ -45,6 +45,8 @@ const sorted = [
   'projects/list-my-invitations created_at',
   'storage/list-links expires_at',
   'users/list-api-keys name',
+  'payments/list-refunds amount',
+  'payments/list-refunds updated_at',
   'payments/list-prices unit_amount',
 ]
 

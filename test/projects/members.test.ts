@@ -19,7 +19,7 @@ async function team(server: TestServer) {
   ] as Array<[Role, Person]>) {
     ids[role] = (await owner.api.addMember({ path, body: { user_id: person.id, role } })).id
   }
-  ids.owner = (await owner.api.listMembers({ path, query: { role: 'owner' } })).data[0].id
+  ids.owner = (await owner.api.listMembers({ path, query: { role: ['owner'] } })).data[0].id
   const member = (role: Role) => ({ ...path, member_id: ids[role] })
   return { path, project, owner, admin, editor, viewer, stranger, member }
 }
@@ -170,7 +170,7 @@ t.test('members', async (t) => {
     t.match(await apiErrorOf(owner.api.removeMember({ path: member('viewer') })), invalidState('archived'))
     t.match(await apiErrorOf(owner.api.archiveProject({ path })), invalidState('archived'))
     t.equal((await viewer.api.getProject({ path })).status, 'archived')
-    t.equal((await viewer.api.listProjects({ query: { status: 'archived' } })).pagination.total, 1)
+    t.equal((await viewer.api.listProjects({ query: { status: ['archived'] } })).pagination.total, 1)
     t.equal((await owner.api.unarchiveProject({ path })).archived_at, null)
     t.match(await apiErrorOf(owner.api.unarchiveProject({ path })), { status: 409 })
   })
@@ -190,7 +190,7 @@ t.test('members', async (t) => {
     t.notOk(unknown.details?.constraint, 'users outside the project do not learn that it was deleted')
     t.match(await apiErrorOf(owner.api.deleteProject({ path })), { status: 404 })
     t.equal((await owner.api.listProjects()).pagination.total, 0)
-    t.match((await owner.api.listProjects({ query: { status: 'deleted' } })).data, [
+    t.match((await owner.api.listProjects({ query: { status: ['deleted'] } })).data, [
       { id: project.id, status: 'deleted', deleted_at: /^\d{4}-/ },
     ])
     t.match(await apiErrorOf(admin.api.restoreProject({ path })), forbidden)
@@ -222,7 +222,7 @@ t.test('invitations', async (t) => {
         created_by: admin.id,
       })
       t.match(await apiErrorOf(viewer.api.listInvitations({ path })), forbidden)
-      t.equal((await owner.api.listInvitations({ path, query: { status: 'pending' } })).pagination.total, 1)
+      t.equal((await owner.api.listInvitations({ path, query: { status: ['pending'] } })).pagination.total, 1)
       t.match(await apiErrorOf(invite(owner, 'grace@example.com')), conflict('invitation_exists'))
 
       const grace = await server.person({ email: 'grace@example.com' })
@@ -269,7 +269,7 @@ t.test('invitations', async (t) => {
       details: { constraint: 'expired' },
     })
     t.same(
-      (await owner.api.listInvitations({ path, query: { status: 'expired' } })).data.map(({ id }) => id),
+      (await owner.api.listInvitations({ path, query: { status: ['expired'] } })).data.map(({ id }) => id),
       [old.id],
     )
     t.equal(

@@ -281,7 +281,7 @@ const mistakes: Record<string, Mistake> = {
       'schema: { type: integer, format: int32, default: 20 }',
       'schema: { type: object, additionalProperties: { type: string } }',
     ],
-    says: /must not be an object/,
+    says: /must have the style `deepObject`/,
     at: 'type: object',
   },
   'a POST without IdempotencyKey': {

@@ -17,7 +17,7 @@ export interface FixtureContext {
  */
 export interface RequestParts {
   params?: Record<string, string>
-  query?: Record<string, string>
+  query?: Record<string, string | string[]>
   body?: Record<string, unknown>
   /** A binary body. */
   bytes?: Buffer

@@ -1,5 +1,6 @@
 // Fixtures of all operations: one entry per operation, from which the contract tests build every request. An
 // operation without an entry does not compile.
+import { flattened } from '../../infra/validation/query-objects.ts'
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -683,7 +684,7 @@ export function encodedBody({
 
 export function pathOf({ id, params = {}, query = {} }: OperationRequest): string {
   const path = operations[id].path.replace(/\{([^}]+)\}/g, (_, name: string) => params[name])
-  const text = new URLSearchParams(query).toString()
+  const text = new URLSearchParams(flattened(query)).toString()
   return text === '' ? path : `${path}?${text}`
 }
 

@@ -90,9 +90,9 @@ export const defects: Defect[] = [
   {
     name: 'the total is one too many',
     file: 'services/projects/members.ts',
-    text: 'return await sql.listMembers(db, { project_id: projectId, ...query })',
+    text: /return await sql\.listMembers\(db, (\{[^}]*\})\)/,
     replacement: [
-      'const page = await sql.listMembers(db, { project_id: projectId, ...query })',
+      'const page = await sql.listMembers(db, $1)',
       'page.pagination.total += 1',
       'return page',
     ].join('\n'),

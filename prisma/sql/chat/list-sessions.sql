@@ -3,8 +3,9 @@
 SELECT {session-columns}, s.project_id
 FROM ai_sessions s
 WHERE s.space_id = :space_id
+-- @common s.id=cs s.updated_at s.metadata
 -- @filter status
-s.status = :status
+s.status = ANY(:status)
 -- @filter title
 lower(s.title) LIKE lower(:title)
 -- @sort created_at

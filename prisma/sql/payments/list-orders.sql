@@ -7,17 +7,24 @@ WHERE true
 o.space_id = :space_id
 -- @filter user_id
 o.owner_id = :user_id
+-- @common o.id=ord o.updated_at o.metadata
 -- @filter status
-o.status = :status
+o.status = ANY(:status)
 -- @filter subscription_id
 o.subscription_id = :subscription_id
+-- @filter number
+o.number = :number
+-- @filter price_id searches
+EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = :price_id)
 -- @sort created_at
 o.id
 -- @sort total_amount
 o.total_amount
+-- @sort updated_at
+o.updated_at
 -- @id
 o.id
 -- @total
 {count-sales kind='orders'}
 -- @total status
-{count-sales kind='orders'} AND status = :status::"OrderStatus"::text
+{count-sales kind='orders'} AND status = ANY(:status::"OrderStatus"[]::text[])

@@ -3,6 +3,7 @@
 SELECT {price-columns}
 FROM prices p
 WHERE true
+-- @common p.id=prc
 -- @filter product_id
 p.product_id = :product_id
 -- @filter currency

@@ -3,6 +3,7 @@
 SELECT {product-columns}
 FROM products p
 WHERE true
+-- @common p.id=prod p.updated_at p.metadata
 -- @filter active
 p.active = :active
 -- @filter q searches
@@ -11,5 +12,7 @@ lower(p.name) LIKE lower(:q)
 p.id
 -- @sort name
 lower(p.name)
+-- @sort updated_at
+p.updated_at
 -- @id
 p.id

@@ -7,8 +7,9 @@ WHERE true
 s.space_id = :space_id
 -- @filter user_id
 s.owner_id = :user_id
+-- @common s.id=sub s.metadata
 -- @filter status
-s.status = :status
+s.status = ANY(:status)
 -- @sort created_at
 s.id
 -- @sort current_period_end
@@ -18,4 +19,4 @@ s.id
 -- @total
 {count-sales kind='subscriptions'}
 -- @total status
-{count-sales kind='subscriptions'} AND status = :status::"SubscriptionStatus"::text
+{count-sales kind='subscriptions'} AND status = ANY(:status::"SubscriptionStatus"[]::text[])

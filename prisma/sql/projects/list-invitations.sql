@@ -3,8 +3,9 @@
 SELECT {invitation-columns}
 FROM invitations i
 WHERE i.project_id = :project_id
+-- @common i.created_at
 -- @filter status
-{invitation-status} = :status
+{invitation-status} = ANY(:status)
 -- @sort created_at
 i.created_at
 -- @sort email

@@ -4,8 +4,11 @@
 SELECT {member-columns}
 FROM members m LEFT JOIN users u ON u.id = m.user_id
 WHERE m.project_id = :project_id
+-- @common m.created_at
 -- @filter role
-m.role = :role
+m.role = ANY(:role)
+-- @filter pattern searches
+u.name ILIKE :pattern OR u.email LIKE lower(:pattern)
 -- @sort created_at
 m.created_at
 -- @sort name

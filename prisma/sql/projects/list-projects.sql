@@ -3,8 +3,9 @@
 SELECT {project-columns}, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id
 WHERE m.user_id = :user_id
+-- @common m.project_id=prj p.updated_at p.metadata
 -- @filter status
-m.project_status = :status
+m.project_status = ANY(:status)
 -- @otherwise
 m.project_status <> 'deleted'
 -- @filter project_ids
@@ -26,4 +27,4 @@ m.project_id
 -- @total
 SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = :user_id AND status <> 'deleted'
 -- @total status
-SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = :user_id AND status = :status
+SELECT coalesce(sum(count), 0) AS total FROM project_counts WHERE user_id = :user_id AND status = ANY(:status)

@@ -4,10 +4,11 @@
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
 WHERE f.space_id = :space_id AND {is-unexpired}
+-- @common f.id=file f.updated_at f.metadata
 -- @filter content_type_pattern searches
 f.content_type COLLATE "C" LIKE :content_type_pattern
 -- @filter visibility searches
-f.visibility = :visibility
+f.visibility = ANY(:visibility)
 -- @filter tag searches
 f.tags @> ARRAY[:tag]::text[]
 -- @filter path searches
@@ -20,6 +21,8 @@ f.id
 lower(f.name)
 -- @sort bytes
 f.bytes
+-- @sort updated_at
+f.updated_at
 -- @id
 f.id
 -- @total

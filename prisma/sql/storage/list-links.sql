@@ -3,6 +3,9 @@
 SELECT {link-columns}
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = :file_id
+-- @common l.created_at
+-- @filter status
+{link-status} = ANY(:status)
 -- @sort created_at
 l.created_at
 -- @sort expires_at

@@ -3,6 +3,9 @@
 SELECT {api-key-columns}
 FROM api_keys k
 WHERE k.user_id = :user_id
+-- @common k.created_at
+-- @filter active
+(k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = :active
 -- @sort created_at
 k.created_at
 -- @sort name

@@ -3,10 +3,13 @@
 SELECT {user-columns}
 FROM users u
 WHERE u.status <> 'deleted'
+-- @common u.created_at u.updated_at u.metadata
 -- @filter status
-u.status = :status
+u.status = ANY(:status)
 -- @filter role
-u.role = :role
+u.role = ANY(:role)
+-- @filter email
+u.email = lower(:email)
 -- @filter pattern searches
 u.name ILIKE :pattern OR u.email LIKE lower(:pattern)
 -- @sort created_at

@@ -7,6 +7,9 @@ SELECT id, url, description, event_types AS "event_types!", enabled, disabled_re
   CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
 FROM webhook_endpoints
 WHERE user_id = :user_id AND deleted_at IS NULL
+-- @common webhook_endpoints.created_at
+-- @filter enabled
+enabled = :enabled
 -- @sort created_at
 created_at
 -- @id

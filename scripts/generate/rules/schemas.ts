@@ -13,7 +13,9 @@ export const schemaRules = {
       enter(parameter: any, ctx: any) {
         if (parameter.in === 'cookie')
           ctx.report({ message: 'cookie parameters are not supported', location: ctx.location.child('in') })
-        if (parameter.style !== undefined && parameter.style !== 'form' && parameter.style !== 'simple') {
+        const isObject = parameter.in === 'query' && resolved(parameter.schema, ctx)?.type === 'object'
+        const styles = isObject ? ['deepObject'] : ['form', 'simple']
+        if (parameter.style !== undefined && !styles.includes(parameter.style)) {
           ctx.report({
             message: `parameter style \`${parameter.style}\` is not supported`,
             location: ctx.location.child('style'),
@@ -24,9 +26,9 @@ export const schemaRules = {
             message: '`explode: false` is not supported',
             location: ctx.location.child('explode'),
           })
-        if (parameter.in === 'query' && resolved(parameter.schema, ctx)?.type === 'object') {
+        if (isObject && parameter.style !== 'deepObject') {
           ctx.report({
-            message: 'a query parameter must not be an object',
+            message: 'a query parameter that is an object must have the style `deepObject`',
             location: ctx.location.child('schema'),
           })
         }

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { GenerateError } from '../error.ts'
+import { commonFilters } from './common-filters.ts'
 
 /** How many rows a statement returns. */
 export type Cardinality = 'one' | 'optional' | 'many' | 'none'
@@ -218,7 +219,7 @@ class Reader {
         this.#addType(this.#file, offset, value)
       } else if (kind === 'nullable') {
         this.#nullableParameters.set(value, offset)
-      } else if (['filter', 'otherwise', 'sort', 'total', 'id'].includes(kind)) {
+      } else if (['common', 'filter', 'otherwise', 'sort', 'total', 'id'].includes(kind)) {
         sections.at(-1)!.end = offset
         sections.push({ kind, value, at: offset, start: next, end: next, returns: null })
       } else {
@@ -251,7 +252,8 @@ class Reader {
       const [name, ...options] = words
       if ((kind === 'filter' || kind === 'sort') && name === undefined)
         throw new SqlMistake(this.#file, at, `@${kind} takes a name`)
-      if (kind === 'filter')
+      if (kind === 'common') parts.filters.push(...words.flatMap((word) => this.#common(word, at)))
+      else if (kind === 'filter')
         parts.filters.push({ name, text, otherwise: null, searches: options.includes('searches') })
       else if (kind === 'otherwise') this.#lastFilter(parts, at).otherwise = text
       else if (kind === 'sort') parts.sorts.push({ name, text })
@@ -261,6 +263,17 @@ class Reader {
     if (parts.sorts.length === 0 || parts.id.sql === '')
       throw new SqlMistake(this.#file, this.#returnsAt, 'a @page states an @id and at least one @sort')
     return parts
+  }
+
+  #common(column: string, at: number): Filter[] {
+    const filters = commonFilters(column)
+    if (filters === null)
+      throw new SqlMistake(this.#file, at, `@common takes created_at, updated_at and metadata, not ${column}`)
+    return filters.map(({ name, sql }) => {
+      const text: Text = { sql: '', origins: [] }
+      this.#append(text, { file: this.#file, content: sql, offset: at })
+      return { name, text, otherwise: null, searches: true }
+    })
   }
 
   #lastFilter({ filters }: ListParts, at: number): Filter {

@@ -2,9 +2,10 @@
 // the time of the request.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
+import type { ListQuery } from '../../../infra/contract/query.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import type { Page, PageQuery } from '../../../infra/database/pagination.ts'
+import type { Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
 import type { NewCitation } from '../extractive/answer.ts'
@@ -60,7 +61,7 @@ export async function listMessages(
   db: Db,
   principal: Principal,
   sessionId: string,
-  query: PageQuery & { order: 'asc' | 'desc' },
+  query: ListQuery<'listSessionMessages'>,
 ): Promise<Page<Message>> {
   return await sql.listMessages(db, {
     session_id: sessionId,

@@ -1,10 +1,11 @@
 // Chat sessions as the API returns them, and their statements.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
+import type { ListQuery } from '../../../infra/contract/query.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { containsPattern, type Page, type PageQuery } from '../../../infra/database/pagination.ts'
+import { containsPattern, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
 
@@ -80,18 +81,11 @@ export async function insertSession(db: Db, session: NewSession): Promise<Sessio
   })
 }
 
-export interface SessionListQuery extends PageQuery {
-  sort: 'created_at' | 'updated_at'
-  order: 'asc' | 'desc'
-  status?: 'active' | 'archived'
-  q?: string
-}
-
 /** One page of the sessions of a workspace with the total, in one statement. */
 export async function listSessions(
   db: Db,
   workspaceId: string,
-  query: SessionListQuery,
+  query: ListQuery<'listSessions'>,
 ): Promise<Page<Session>> {
   const { q, ...rest } = query
   const title = q === undefined ? undefined : containsPattern(q)

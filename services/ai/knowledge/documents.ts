@@ -2,6 +2,7 @@
 // parsing job to the queue in the same transaction; services/ai/knowledge/worker.ts processes the queue.
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/knowledge.ts'
+import type { ListQuery } from '../../../infra/contract/query.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
 import { conflict, invalidState, notFound } from '../../../infra/errors.ts'
@@ -78,20 +79,11 @@ export async function openDocument(
   return document as OwnedDocument
 }
 
-export interface DocumentListQuery {
-  page: number
-  limit: number
-  sort: 'created_at' | 'name'
-  order: 'asc' | 'desc'
-  status?: DocumentStatus
-  q?: string
-}
-
 /** A page of the documents of a knowledge base, with the total, in one statement. */
 export async function listDocuments(
   db: Db,
   knowledgeBaseId: string,
-  { q, ...query }: DocumentListQuery,
+  { q, ...query }: ListQuery<'listDocuments'>,
 ): Promise<Page<KnowledgeDocument>> {
   return await sql.listDocuments(db, {
     knowledge_base_id: knowledgeBaseId,

@@ -2,6 +2,7 @@
 // documents.
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/knowledge.ts'
+import type { ListQuery } from '../../../infra/contract/query.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { invalidField } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -112,19 +113,11 @@ export async function updateKnowledgeBase(
   return await sql.findKnowledgeBase(tx, { id })
 }
 
-export interface KnowledgeBaseListQuery {
-  page: number
-  limit: number
-  sort: 'created_at' | 'name'
-  order: 'asc' | 'desc'
-  q?: string
-}
-
 /** A page of the knowledge bases of a project or user. One statement, including the total. */
 export async function listKnowledgeBases(
   db: Db,
   spaceId: string,
-  query: KnowledgeBaseListQuery,
+  query: ListQuery<'listKnowledgeBases'>,
 ): Promise<Page<KnowledgeBase>> {
   return await sql.listKnowledgeBases(db, {
     space_id: spaceId,
