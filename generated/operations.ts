@@ -427,6 +427,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false
   },
@@ -449,6 +450,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false
   },
@@ -850,6 +852,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
@@ -962,6 +965,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"admin"},
     secretAnswer: false
   },
@@ -1301,6 +1305,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: {"role":"editor"},
     secretAnswer: false
   },
@@ -1630,7 +1635,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-sessions",
     scopes: ["ai:read"],
     rateLimit: "default",
-    validators: {"path":"pathSessionId","query":"queryListSessionMessages"},
+    validators: {"path":"pathSessionId","query":"queryListMyInvitations"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -2159,6 +2164,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false
   },
@@ -2818,6 +2824,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: true,
+    queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false
   },

@@ -3038,7 +3038,8 @@ return errors === 0;
 validate_queryNone.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMyInvitations = validate_queryListMyInvitations;
-const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListMyInvitations"};
+const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMyInvitations"};
+const func_191f75b3 = Object.prototype.hasOwnProperty;
 const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
 const schema_spec_Timestamp = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
 const formats_5c6cf1d7 = formats["date-time"];
@@ -3132,7 +3133,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!(((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "cursor")) || (key0 === "created_after")) || (key0 === "created_before"))){
+if(!(func_191f75b3.call(schema_queryListMyInvitations.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -3419,14 +3420,137 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
 }
-else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data9 = data.metadata;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+if(Object.keys(data9).length > 8){
+const err14 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
+}
+errors++;
+}
+for(const key1 in data9){
+const _errs18 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err15 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+var valid1 = _errs18 === errors;
+if(!valid1){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+for(const key2 in data9){
+let data10 = data9[key2];
+if(typeof data10 !== "string"){
+let dataType5 = typeof data10;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data10) && data10.length == 1){
+data10 = data10[0];
+dataType5 = typeof data10;
+if(typeof data10 === "string"){
+coerced5 = data10;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data10;
+}
+else if(data10 === null){
+coerced5 = "";
+}
+else {
+const err18 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data10 = coerced5;
+if(data9 !== undefined){
+data9[key2] = coerced5;
+}
+}
+}
+if(typeof data10 === "string"){
+if(func_7a031813(data10) > 512){
+const err19 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -3436,7 +3560,7 @@ return errors === 0;
 validate_queryListMyInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListApiKeys = validate_queryListApiKeys;
-const schema_queryListApiKeys = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"active":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListApiKeys"};
+const schema_queryListApiKeys = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"active":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListApiKeys"};
 
 function validate_queryListApiKeys(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListApiKeys" */;
@@ -3463,7 +3587,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "active")) || (key0 === "cursor")) || (key0 === "created_after")) || (key0 === "created_before"))){
+if(!(func_191f75b3.call(schema_queryListApiKeys.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -3788,14 +3912,137 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
 }
-else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data10 = data.metadata;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(Object.keys(data10).length > 8){
+const err15 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+for(const key1 in data10){
+const _errs20 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+var valid1 = _errs20 === errors;
+if(!valid1){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+for(const key2 in data10){
+let data11 = data10[key2];
+if(typeof data11 !== "string"){
+let dataType6 = typeof data11;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data11) && data11.length == 1){
+data11 = data11[0];
+dataType6 = typeof data11;
+if(typeof data11 === "string"){
+coerced6 = data11;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data11;
+}
+else if(data11 === null){
+coerced6 = "";
+}
+else {
+const err19 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data11 = coerced6;
+if(data10 !== undefined){
+data10[key2] = coerced6;
+}
+}
+}
+if(typeof data11 === "string"){
+if(func_7a031813(data11) > 512){
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }
@@ -3806,7 +4053,6 @@ validate_queryListApiKeys.evaluated = {"props":true,"dynamicProps":false,"dynami
 
 exports.queryListUsers = validate_queryListUsers;
 const schema_queryListUsers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","disabled"]}},"role":{"type":"array","maxItems":10,"items":{"type":"string","enum":["user","admin"]}},"email":{"$ref":"spec:Email"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListUsers"};
-const func_191f75b3 = Object.prototype.hasOwnProperty;
 const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
 const formats_fef6b18b = formats.email;
 
@@ -5327,7 +5573,7 @@ return errors === 0;
 validate_queryListProjects.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMembers = validate_queryListMembers;
-const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"type":"array","maxItems":10,"items":{"$ref":"spec:MemberRole"}},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListMembers"};
+const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"role":{"type":"array","maxItems":10,"items":{"$ref":"spec:MemberRole"}},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMembers"};
 const schema_spec_MemberRole = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:MemberRole"};
 
 function validate_spec_MemberRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5819,14 +6065,137 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
 }
-else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data12 = data.metadata;
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(Object.keys(data12).length > 8){
+const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err19];
 }
 else {
 vErrors.push(err19);
+}
+errors++;
+}
+for(const key1 in data12){
+const _errs23 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err21 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+var valid3 = _errs23 === errors;
+if(!valid3){
+const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+for(const key2 in data12){
+let data13 = data12[key2];
+if(typeof data13 !== "string"){
+let dataType7 = typeof data13;
+let coerced7 = undefined;
+if(dataType7 == 'object' && Array.isArray(data13) && data13.length == 1){
+data13 = data13[0];
+dataType7 = typeof data13;
+if(typeof data13 === "string"){
+coerced7 = data13;
+}
+}
+if(!(coerced7 !== undefined)){
+if(dataType7 == "number" || dataType7 == "boolean"){
+coerced7 = "" + data13;
+}
+else if(data13 === null){
+coerced7 = "";
+}
+else {
+const err23 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+if(coerced7 !== undefined){
+data13 = coerced7;
+if(data12 !== undefined){
+data12[key2] = coerced7;
+}
+}
+}
+if(typeof data13 === "string"){
+if(func_7a031813(data13) > 512){
+const err24 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err25 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+}
+}
+else {
+const err26 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
 }
 errors++;
 }
@@ -5836,7 +6205,7 @@ return errors === 0;
 validate_queryListMembers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListInvitations = validate_queryListInvitations;
-const schema_queryListInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:InvitationStatus"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListInvitations"};
+const schema_queryListInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:InvitationStatus"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListInvitations"};
 const schema_spec_InvitationStatus = {"type":"string","enum":["pending","accepted","revoked","expired"],"$id":"spec:InvitationStatus"};
 
 function validate_spec_InvitationStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5926,7 +6295,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "cursor")) || (key0 === "created_after")) || (key0 === "created_before"))){
+if(!(func_191f75b3.call(schema_queryListInvitations.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -6268,14 +6637,137 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
 }
-else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data11 = data.metadata;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(Object.keys(data11).length > 8){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err16];
 }
 else {
 vErrors.push(err16);
+}
+errors++;
+}
+for(const key1 in data11){
+const _errs21 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+var valid3 = _errs21 === errors;
+if(!valid3){
+const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+for(const key2 in data11){
+let data12 = data11[key2];
+if(typeof data12 !== "string"){
+let dataType6 = typeof data12;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data12) && data12.length == 1){
+data12 = data12[0];
+dataType6 = typeof data12;
+if(typeof data12 === "string"){
+coerced6 = data12;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data12;
+}
+else if(data12 === null){
+coerced6 = "";
+}
+else {
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data12 = coerced6;
+if(data11 !== undefined){
+data11[key2] = coerced6;
+}
+}
+}
+if(typeof data12 === "string"){
+if(func_7a031813(data12) > 512){
+const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+else {
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
 }
 errors++;
 }
@@ -6285,7 +6777,7 @@ return errors === 0;
 validate_queryListInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListFiles = validate_queryListFiles;
-const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","bytes"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"type":"array","maxItems":10,"items":{"$ref":"spec:Visibility"}},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"type":"string","minLength":1,"maxLength":1024,"pattern":"\\S"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListFiles"};
+const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","bytes"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"type":"array","maxItems":10,"items":{"$ref":"spec:Visibility"}},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"$ref":"spec:FilePathInput","minLength":1},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListFiles"};
 const schema_spec_Visibility = {"type":"string","enum":["private","public"],"$id":"spec:Visibility"};
 
 function validate_spec_Visibility(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -6349,7 +6841,82 @@ return errors === 0;
 }
 validate_spec_Visibility.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const pattern_6301c483 = new RegExp("\\S", "u");
+const schema_spec_FilePathInput = {"type":"string","maxLength":1024,"pattern":"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$","x-pattern-says":"a path such as reports/2026, without empty parts, ., .., \\ or control characters","$id":"spec:FilePathInput"};
+const pattern_4ec45e8a = new RegExp("^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", "u");
+
+function validate_spec_FilePathInput(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:FilePathInput" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_FilePathInput.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(func_7a031813(data) > 1024){
+const err1 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!pattern_4ec45e8a.test(data)){
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", says: "a path such as reports/2026, without empty parts, ., .., \\ or control characters"},message:"must match pattern \""+"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+validate_spec_FilePathInput.errors = vErrors;
+return errors === 0;
+}
+validate_spec_FilePathInput.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 
 function validate_queryListFiles(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListFiles" */;
@@ -6774,25 +7341,13 @@ errors++;
 }
 if(data.path !== undefined){
 let data9 = data.path;
-if(typeof data9 !== "string"){
-let dataType7 = typeof data9;
-let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType7 = typeof data9;
+if(!(validate_spec_FilePathInput(data9, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
+errors = vErrors.length;
+}
 if(typeof data9 === "string"){
-coerced7 = data9;
-}
-}
-if(!(coerced7 !== undefined)){
-if(dataType7 == "number" || dataType7 == "boolean"){
-coerced7 = "" + data9;
-}
-else if(data9 === null){
-coerced7 = "";
-}
-else {
-const err19 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func_7a031813(data9) < 1){
+const err19 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6802,16 +7357,28 @@ vErrors.push(err19);
 errors++;
 }
 }
-if(coerced7 !== undefined){
-data9 = coerced7;
-if(data !== undefined){
-data["path"] = coerced7;
+}
+if(data.q !== undefined){
+let data10 = data.q;
+if(typeof data10 !== "string"){
+let dataType7 = typeof data10;
+let coerced7 = undefined;
+if(dataType7 == 'object' && Array.isArray(data10) && data10.length == 1){
+data10 = data10[0];
+dataType7 = typeof data10;
+if(typeof data10 === "string"){
+coerced7 = data10;
 }
 }
+if(!(coerced7 !== undefined)){
+if(dataType7 == "number" || dataType7 == "boolean"){
+coerced7 = "" + data10;
 }
-if(typeof data9 === "string"){
-if(func_7a031813(data9) > 1024){
-const err20 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/maxLength",keyword:"maxLength",params:{limit: 1024},message:"must NOT have more than 1024 characters"};
+else if(data10 === null){
+coerced7 = "";
+}
+else {
+const err20 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6820,8 +7387,17 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(func_7a031813(data9) < 1){
-const err21 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced7 !== undefined){
+data10 = coerced7;
+if(data !== undefined){
+data["q"] = coerced7;
+}
+}
+}
+if(typeof data10 === "string"){
+if(func_7a031813(data10) > 200){
+const err21 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6830,8 +7406,8 @@ vErrors.push(err21);
 }
 errors++;
 }
-if(!pattern_6301c483.test(data9)){
-const err22 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(func_7a031813(data10) < 1){
+const err22 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6842,27 +7418,27 @@ errors++;
 }
 }
 }
-if(data.q !== undefined){
-let data10 = data.q;
-if(typeof data10 !== "string"){
-let dataType8 = typeof data10;
+if(data.cursor !== undefined){
+let data11 = data.cursor;
+if(typeof data11 !== "string"){
+let dataType8 = typeof data11;
 let coerced8 = undefined;
-if(dataType8 == 'object' && Array.isArray(data10) && data10.length == 1){
-data10 = data10[0];
-dataType8 = typeof data10;
-if(typeof data10 === "string"){
-coerced8 = data10;
+if(dataType8 == 'object' && Array.isArray(data11) && data11.length == 1){
+data11 = data11[0];
+dataType8 = typeof data11;
+if(typeof data11 === "string"){
+coerced8 = data11;
 }
 }
 if(!(coerced8 !== undefined)){
 if(dataType8 == "number" || dataType8 == "boolean"){
-coerced8 = "" + data10;
+coerced8 = "" + data11;
 }
-else if(data10 === null){
+else if(data11 === null){
 coerced8 = "";
 }
 else {
-const err23 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err23 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6873,15 +7449,15 @@ errors++;
 }
 }
 if(coerced8 !== undefined){
-data10 = coerced8;
+data11 = coerced8;
 if(data !== undefined){
-data["q"] = coerced8;
+data["cursor"] = coerced8;
 }
 }
 }
-if(typeof data10 === "string"){
-if(func_7a031813(data10) > 200){
-const err24 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(typeof data11 === "string"){
+if(func_7a031813(data11) > 4000){
+const err24 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6890,73 +7466,13 @@ vErrors.push(err24);
 }
 errors++;
 }
-if(func_7a031813(data10) < 1){
-const err25 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(func_7a031813(data11) < 1){
+const err25 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err25];
 }
 else {
 vErrors.push(err25);
-}
-errors++;
-}
-}
-}
-if(data.cursor !== undefined){
-let data11 = data.cursor;
-if(typeof data11 !== "string"){
-let dataType9 = typeof data11;
-let coerced9 = undefined;
-if(dataType9 == 'object' && Array.isArray(data11) && data11.length == 1){
-data11 = data11[0];
-dataType9 = typeof data11;
-if(typeof data11 === "string"){
-coerced9 = data11;
-}
-}
-if(!(coerced9 !== undefined)){
-if(dataType9 == "number" || dataType9 == "boolean"){
-coerced9 = "" + data11;
-}
-else if(data11 === null){
-coerced9 = "";
-}
-else {
-const err26 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-}
-if(coerced9 !== undefined){
-data11 = coerced9;
-if(data !== undefined){
-data["cursor"] = coerced9;
-}
-}
-}
-if(typeof data11 === "string"){
-if(func_7a031813(data11) > 4000){
-const err27 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
-}
-if(func_7a031813(data11) < 1){
-const err28 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
 }
 errors++;
 }
@@ -6990,7 +7506,42 @@ if(data.metadata !== undefined){
 let data16 = data.metadata;
 if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
 if(Object.keys(data16).length > 8){
-const err29 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+const err26 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+for(const key1 in data16){
+const _errs29 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err27 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err28 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+var valid3 = _errs29 === errors;
+if(!valid3){
+const err29 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6999,11 +7550,28 @@ vErrors.push(err29);
 }
 errors++;
 }
-for(const key1 in data16){
-const _errs30 = errors;
-if(typeof key1 === "string"){
-if(func_7a031813(key1) > 64){
-const err30 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+}
+for(const key2 in data16){
+let data17 = data16[key2];
+if(typeof data17 !== "string"){
+let dataType9 = typeof data17;
+let coerced9 = undefined;
+if(dataType9 == 'object' && Array.isArray(data17) && data17.length == 1){
+data17 = data17[0];
+dataType9 = typeof data17;
+if(typeof data17 === "string"){
+coerced9 = data17;
+}
+}
+if(!(coerced9 !== undefined)){
+if(dataType9 == "number" || dataType9 == "boolean"){
+coerced9 = "" + data17;
+}
+else if(data17 === null){
+coerced9 = "";
+}
+else {
+const err30 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -7012,8 +7580,17 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(func_7a031813(key1) < 1){
-const err31 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+}
+if(coerced9 !== undefined){
+data17 = coerced9;
+if(data16 !== undefined){
+data16[key2] = coerced9;
+}
+}
+}
+if(typeof data17 === "string"){
+if(func_7a031813(data17) > 512){
+const err31 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -7023,9 +7600,10 @@ vErrors.push(err31);
 errors++;
 }
 }
-var valid3 = _errs30 === errors;
-if(!valid3){
-const err32 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+}
+}
+else {
+const err32 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -7035,76 +7613,14 @@ vErrors.push(err32);
 errors++;
 }
 }
-for(const key2 in data16){
-let data17 = data16[key2];
-if(typeof data17 !== "string"){
-let dataType10 = typeof data17;
-let coerced10 = undefined;
-if(dataType10 == 'object' && Array.isArray(data17) && data17.length == 1){
-data17 = data17[0];
-dataType10 = typeof data17;
-if(typeof data17 === "string"){
-coerced10 = data17;
-}
-}
-if(!(coerced10 !== undefined)){
-if(dataType10 == "number" || dataType10 == "boolean"){
-coerced10 = "" + data17;
-}
-else if(data17 === null){
-coerced10 = "";
 }
 else {
-const err33 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err33];
 }
 else {
 vErrors.push(err33);
-}
-errors++;
-}
-}
-if(coerced10 !== undefined){
-data17 = coerced10;
-if(data16 !== undefined){
-data16[key2] = coerced10;
-}
-}
-}
-if(typeof data17 === "string"){
-if(func_7a031813(data17) > 512){
-const err34 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err35 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-}
-}
-else {
-const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err36];
-}
-else {
-vErrors.push(err36);
 }
 errors++;
 }
@@ -7298,7 +7814,7 @@ return errors === 0;
 validate_queryDispositionFilename.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListFileLinks = validate_queryListFileLinks;
-const schema_queryListFileLinks = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","expires_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","expired","revoked","used_up"]}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListFileLinks"};
+const schema_queryListFileLinks = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","expires_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","expired","revoked","used_up"]}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListFileLinks"};
 
 function validate_queryListFileLinks(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListFileLinks" */;
@@ -7325,7 +7841,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "status")) || (key0 === "cursor")) || (key0 === "created_after")) || (key0 === "created_before"))){
+if(!(func_191f75b3.call(schema_queryListFileLinks.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -7709,14 +8225,137 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
 }
-else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data11 = data.metadata;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(Object.keys(data11).length > 8){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+for(const key1 in data11){
+const _errs22 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+var valid3 = _errs22 === errors;
+if(!valid3){
+const err21 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+for(const key2 in data11){
+let data12 = data11[key2];
+if(typeof data12 !== "string"){
+let dataType7 = typeof data12;
+let coerced7 = undefined;
+if(dataType7 == 'object' && Array.isArray(data12) && data12.length == 1){
+data12 = data12[0];
+dataType7 = typeof data12;
+if(typeof data12 === "string"){
+coerced7 = data12;
+}
+}
+if(!(coerced7 !== undefined)){
+if(dataType7 == "number" || dataType7 == "boolean"){
+coerced7 = "" + data12;
+}
+else if(data12 === null){
+coerced7 = "";
+}
+else {
+const err22 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+if(coerced7 !== undefined){
+data12 = coerced7;
+if(data11 !== undefined){
+data11[key2] = coerced7;
+}
+}
+}
+if(typeof data12 === "string"){
+if(func_7a031813(data12) > 512){
+const err23 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+}
+else {
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
 }
 errors++;
 }
@@ -8730,448 +9369,6 @@ validate_queryListSessions.errors = vErrors;
 return errors === 0;
 }
 validate_queryListSessions.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
-
-exports.queryListSessionMessages = validate_queryListSessionMessages;
-const schema_queryListSessionMessages = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSessionMessages"};
-
-function validate_queryListSessionMessages(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="queryListSessionMessages" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_queryListSessionMessages.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.page === undefined){
-data.page = 1;
-}
-if(data.limit === undefined){
-data.limit = 20;
-}
-if(data.sort === undefined){
-data.sort = "created_at";
-}
-if(data.order === undefined){
-data.order = "desc";
-}
-for(const key0 in data){
-if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "cursor")) || (key0 === "created_after")) || (key0 === "created_before")) || (key0 === "metadata"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-let data0 = data.page;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-let dataType0 = typeof data0;
-let coerced0 = undefined;
-if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
-data0 = data0[0];
-dataType0 = typeof data0;
-if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
-coerced0 = data0;
-}
-}
-if(!(coerced0 !== undefined)){
-if(dataType0 === "boolean" || data0 === null
-              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
-coerced0 = +data0;
-}
-else {
-const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-if(coerced0 !== undefined){
-data0 = coerced0;
-if(data !== undefined){
-data["page"] = coerced0;
-}
-}
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 > 1000000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-let data1 = data.limit;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "boolean" || data1 === null
-              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
-coerced1 = +data1;
-}
-else {
-const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["limit"] = coerced1;
-}
-}
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 100 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-let data2 = data.sort;
-if(typeof data2 !== "string"){
-let dataType2 = typeof data2;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType2 = typeof data2;
-if(typeof data2 === "string"){
-coerced2 = data2;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 == "number" || dataType2 == "boolean"){
-coerced2 = "" + data2;
-}
-else if(data2 === null){
-coerced2 = "";
-}
-else {
-const err7 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data2 = coerced2;
-if(data !== undefined){
-data["sort"] = coerced2;
-}
-}
-}
-if(!(data2 === "created_at")){
-const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSessionMessages.properties.sort.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-let data3 = data.order;
-if(typeof data3 !== "string"){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(typeof data3 === "string"){
-coerced3 = data3;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 == "number" || dataType3 == "boolean"){
-coerced3 = "" + data3;
-}
-else if(data3 === null){
-coerced3 = "";
-}
-else {
-const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data3 = coerced3;
-if(data !== undefined){
-data["order"] = coerced3;
-}
-}
-}
-if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSessionMessages.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data4 = data.cursor;
-if(typeof data4 !== "string"){
-let dataType4 = typeof data4;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType4 = typeof data4;
-if(typeof data4 === "string"){
-coerced4 = data4;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data4;
-}
-else if(data4 === null){
-coerced4 = "";
-}
-else {
-const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["cursor"] = coerced4;
-}
-}
-}
-if(typeof data4 === "string"){
-if(func_7a031813(data4) > 4000){
-const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(func_7a031813(data4) < 1){
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-}
-if(data.created_after !== undefined){
-if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Timestamp.errors);
-errors = vErrors.length;
-}
-}
-if(data.created_before !== undefined){
-if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Timestamp.errors);
-errors = vErrors.length;
-}
-}
-if(data.metadata !== undefined){
-let data7 = data.metadata;
-if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
-if(Object.keys(data7).length > 8){
-const err14 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-for(const key1 in data7){
-const _errs16 = errors;
-if(typeof key1 === "string"){
-if(func_7a031813(key1) > 64){
-const err15 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-if(func_7a031813(key1) < 1){
-const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-var valid1 = _errs16 === errors;
-if(!valid1){
-const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-for(const key2 in data7){
-let data8 = data7[key2];
-if(typeof data8 !== "string"){
-let dataType5 = typeof data8;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType5 = typeof data8;
-if(typeof data8 === "string"){
-coerced5 = data8;
-}
-}
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data8;
-}
-else if(data8 === null){
-coerced5 = "";
-}
-else {
-const err18 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-if(coerced5 !== undefined){
-data8 = coerced5;
-if(data7 !== undefined){
-data7[key2] = coerced5;
-}
-}
-}
-if(typeof data8 === "string"){
-if(func_7a031813(data8) > 512){
-const err19 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-}
-else {
-const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-validate_queryListSessionMessages.errors = vErrors;
-return errors === 0;
-}
-validate_queryListSessionMessages.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListKnowledgeBases = validate_queryListKnowledgeBases;
 const schema_queryListKnowledgeBases = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListKnowledgeBases"};
@@ -10878,7 +11075,7 @@ return errors === 0;
 validate_queryListProducts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListPrices = validate_queryListPrices;
-const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","unit_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency"},"active":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListPrices"};
+const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","unit_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency"},"active":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListPrices"};
 const schema_spec_Currency = {"type":"string","enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"$id":"spec:Currency"};
 
 function validate_spec_Currency(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -11305,14 +11502,137 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
 }
-else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data12 = data.metadata;
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(Object.keys(data12).length > 8){
+const err15 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+for(const key1 in data12){
+const _errs22 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+var valid1 = _errs22 === errors;
+if(!valid1){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+for(const key2 in data12){
+let data13 = data12[key2];
+if(typeof data13 !== "string"){
+let dataType6 = typeof data13;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data13) && data13.length == 1){
+data13 = data13[0];
+dataType6 = typeof data13;
+if(typeof data13 === "string"){
+coerced6 = data13;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data13;
+}
+else if(data13 === null){
+coerced6 = "";
+}
+else {
+const err19 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data13 = coerced6;
+if(data12 !== undefined){
+data12[key2] = coerced6;
+}
+}
+}
+if(typeof data13 === "string"){
+if(func_7a031813(data13) > 512){
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }
@@ -12615,7 +12935,7 @@ return errors === 0;
 validate_queryListRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListSubscriptions = validate_queryListSubscriptions;
-const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
+const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -13053,10 +13373,22 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
 if(data.metadata !== undefined){
-let data10 = data.metadata;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-if(Object.keys(data10).length > 8){
+let data12 = data.metadata;
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(Object.keys(data12).length > 8){
 const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err16];
@@ -13066,8 +13398,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-for(const key1 in data10){
-const _errs20 = errors;
+for(const key1 in data12){
+const _errs22 = errors;
 if(typeof key1 === "string"){
 if(func_7a031813(key1) > 64){
 const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -13090,7 +13422,7 @@ vErrors.push(err18);
 errors++;
 }
 }
-var valid3 = _errs20 === errors;
+var valid3 = _errs22 === errors;
 if(!valid3){
 const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -13102,23 +13434,23 @@ vErrors.push(err19);
 errors++;
 }
 }
-for(const key2 in data10){
-let data11 = data10[key2];
-if(typeof data11 !== "string"){
-let dataType6 = typeof data11;
+for(const key2 in data12){
+let data13 = data12[key2];
+if(typeof data13 !== "string"){
+let dataType6 = typeof data13;
 let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data11) && data11.length == 1){
-data11 = data11[0];
-dataType6 = typeof data11;
-if(typeof data11 === "string"){
-coerced6 = data11;
+if(dataType6 == 'object' && Array.isArray(data13) && data13.length == 1){
+data13 = data13[0];
+dataType6 = typeof data13;
+if(typeof data13 === "string"){
+coerced6 = data13;
 }
 }
 if(!(coerced6 !== undefined)){
 if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data11;
+coerced6 = "" + data13;
 }
-else if(data11 === null){
+else if(data13 === null){
 coerced6 = "";
 }
 else {
@@ -13133,14 +13465,14 @@ errors++;
 }
 }
 if(coerced6 !== undefined){
-data11 = coerced6;
-if(data10 !== undefined){
-data10[key2] = coerced6;
+data13 = coerced6;
+if(data12 !== undefined){
+data12[key2] = coerced6;
 }
 }
 }
-if(typeof data11 === "string"){
-if(func_7a031813(data11) > 512){
+if(typeof data13 === "string"){
+if(func_7a031813(data13) > 512){
 const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err21];
@@ -13530,7 +13862,7 @@ return errors === 0;
 validate_queryStreamEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListWebhookEndpoints = validate_queryListWebhookEndpoints;
-const schema_queryListWebhookEndpoints = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"enabled":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListWebhookEndpoints"};
+const schema_queryListWebhookEndpoints = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"enabled":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListWebhookEndpoints"};
 
 function validate_queryListWebhookEndpoints(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListWebhookEndpoints" */;
@@ -13557,7 +13889,7 @@ if(data.order === undefined){
 data.order = "desc";
 }
 for(const key0 in data){
-if(!((((((((key0 === "page") || (key0 === "limit")) || (key0 === "sort")) || (key0 === "order")) || (key0 === "enabled")) || (key0 === "cursor")) || (key0 === "created_after")) || (key0 === "created_before"))){
+if(!(func_191f75b3.call(schema_queryListWebhookEndpoints.properties, key0))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -13882,14 +14214,137 @@ vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
 }
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
 }
-else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data10 = data.metadata;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(Object.keys(data10).length > 8){
+const err15 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+for(const key1 in data10){
+const _errs20 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+var valid1 = _errs20 === errors;
+if(!valid1){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+for(const key2 in data10){
+let data11 = data10[key2];
+if(typeof data11 !== "string"){
+let dataType6 = typeof data11;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data11) && data11.length == 1){
+data11 = data11[0];
+dataType6 = typeof data11;
+if(typeof data11 === "string"){
+coerced6 = data11;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data11;
+}
+else if(data11 === null){
+coerced6 = "";
+}
+else {
+const err19 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data11 = coerced6;
+if(data10 !== undefined){
+data10[key2] = coerced6;
+}
+}
+}
+if(typeof data11 === "string"){
+if(func_7a031813(data11) > 512){
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }
@@ -13899,7 +14354,7 @@ return errors === 0;
 validate_queryListWebhookEndpoints.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListWebhookDeliveries = validate_queryListWebhookDeliveries;
-const schema_queryListWebhookDeliveries = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:WebhookDeliveryStatus"}},"event_type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventType"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListWebhookDeliveries"};
+const schema_queryListWebhookDeliveries = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:WebhookDeliveryStatus"}},"event_type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventType"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListWebhookDeliveries"};
 const schema_spec_WebhookDeliveryStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:WebhookDeliveryStatus"};
 
 function validate_spec_WebhookDeliveryStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14382,6 +14837,18 @@ errors = vErrors.length;
 }
 if(data.created_before !== undefined){
 if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
 errors = vErrors.length;
 }
@@ -17003,7 +17470,7 @@ return errors === 0;
 validate_bodyUploadAvatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyApiKeyCreate = validate_spec_ApiKeyCreate;
-const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"uniqueItems":true,"items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:ApiKeyCreate"};
+const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"uniqueItems":true,"items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ApiKeyCreate"};
 const schema_spec_Scope = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
 
 function validate_spec_Scope(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -17082,6 +17549,107 @@ return errors === 0;
 }
 validate_spec_ProjectId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
+const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
+
+function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Metadata" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Metadata.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(Object.keys(data).length > 16){
+const err0 = {instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+const _errs1 = errors;
+if(typeof key0 === "string"){
+if(func_7a031813(key0) > 64){
+const err1 = {instancePath,schemaPath:"#/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func_7a031813(key0) < 1){
+const err2 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+var valid0 = _errs1 === errors;
+if(!valid0){
+const err3 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+for(const key1 in data){
+let data0 = data[key1];
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 512){
+const err4 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate_spec_Metadata.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Metadata.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 const formats_5c6cf1d7 = formats["date-time"];
 
 function validate_spec_ApiKeyCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -17117,7 +17685,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "name") || (key0 === "scopes")) || (key0 === "project_ids")) || (key0 === "expires_at"))){
+if(!(((((key0 === "name") || (key0 === "scopes")) || (key0 === "project_ids")) || (key0 === "expires_at")) || (key0 === "metadata"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -17302,6 +17870,12 @@ errors++;
 }
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -17474,107 +18048,6 @@ validate_spec_Email.errors = vErrors;
 return errors === 0;
 }
 validate_spec_Email.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
-const schema_spec_Metadata = {"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512},"$id":"spec:Metadata"};
-
-function validate_spec_Metadata(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Metadata" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_Metadata.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(Object.keys(data).length > 16){
-const err0 = {instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 16},message:"must NOT have more than 16 properties"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-for(const key0 in data){
-const _errs1 = errors;
-if(typeof key0 === "string"){
-if(func_7a031813(key0) > 64){
-const err1 = {instancePath,schemaPath:"#/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key0};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(func_7a031813(key0) < 1){
-const err2 = {instancePath,schemaPath:"#/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key0};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-var valid0 = _errs1 === errors;
-if(!valid0){
-const err3 = {instancePath,schemaPath:"#/propertyNames",keyword:"propertyNames",params:{propertyName: key0},message:"property name must be valid"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-for(const key1 in data){
-let data0 = data[key1];
-if(typeof data0 === "string"){
-if(func_7a031813(data0) > 512){
-const err4 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-}
-else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-validate_spec_Metadata.errors = vErrors;
-return errors === 0;
-}
-validate_spec_Metadata.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_UserCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -18315,7 +18788,7 @@ return errors === 0;
 validate_spec_ProjectUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberAdd = validate_spec_MemberAdd;
-const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
+const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:Metadata"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
 const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
 const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -18485,7 +18958,7 @@ vErrors.push(err3);
 errors++;
 }
 for(const key0 in data){
-if(!(((key0 === "user_id") || (key0 === "email")) || (key0 === "role"))){
+if(!((((key0 === "user_id") || (key0 === "email")) || (key0 === "role")) || (key0 === "metadata"))){
 const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err4];
@@ -18514,6 +18987,12 @@ vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -18531,7 +19010,7 @@ return errors === 0;
 validate_spec_MemberAdd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberUpdate = validate_spec_MemberUpdate;
-const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:MemberRole"}},"$id":"spec:MemberUpdate"};
+const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:MemberUpdate"};
 
 function validate_spec_MemberUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUpdate" */;
@@ -18546,7 +19025,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(key0 === "role")){
+if(!((key0 === "role") || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -18560,6 +19039,12 @@ errors++;
 if(data.role !== undefined){
 if(!(validate_spec_MemberRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_MemberRole.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
 errors = vErrors.length;
 }
 }
@@ -18580,7 +19065,7 @@ return errors === 0;
 validate_spec_MemberUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyUploadFile = validate_bodyUploadFile;
-const schema_bodyUploadFile = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"project_id":{"$ref":"spec:ProjectId"},"path":{"$ref":"spec:FilePath"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":"string","format":"date-time"},"sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"bodyUploadFile"};
+const schema_bodyUploadFile = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"project_id":{"$ref":"spec:ProjectId"},"path":{"$ref":"spec:FilePathInput"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":"string","format":"date-time"},"sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"bodyUploadFile"};
 const schema_spec_FileName = {"type":"string","minLength":1,"maxLength":255,"pattern":"^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$","x-pattern-says":"a file name other than . and .., without /, \\ or control characters","$id":"spec:FileName"};
 const pattern_43b47864 = new RegExp("^(?!\\s*$)(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$", "u");
 
@@ -18642,14 +19127,14 @@ return errors === 0;
 }
 validate_spec_FileName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FilePath = {"type":"string","maxLength":1024,"pattern":"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$","x-pattern-says":"a relative path such as reports/2026, without ., .., \\ or control characters","$id":"spec:FilePath"};
-const pattern_424d8927 = new RegExp("^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", "u");
+const schema_spec_FilePathInput = {"type":"string","maxLength":1024,"pattern":"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$","x-pattern-says":"a path such as reports/2026, without empty parts, ., .., \\ or control characters","$id":"spec:FilePathInput"};
+const pattern_4ec45e8a = new RegExp("^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", "u");
 
-function validate_spec_FilePath(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:FilePath" */;
+function validate_spec_FilePathInput(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:FilePathInput" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_FilePath.evaluated;
+const evaluated0 = validate_spec_FilePathInput.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -18667,8 +19152,8 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!pattern_424d8927.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$", says: "a relative path such as reports/2026, without ., .., \\ or control characters"},message:"must match pattern \""+"^$|^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*$"+"\""};
+if(!pattern_4ec45e8a.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$", says: "a path such as reports/2026, without empty parts, ., .., \\ or control characters"},message:"must match pattern \""+"^/?$|^/?(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+)*/?$"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -18688,10 +19173,10 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate_spec_FilePath.errors = vErrors;
+validate_spec_FilePathInput.errors = vErrors;
 return errors === 0;
 }
-validate_spec_FilePath.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_FilePathInput.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_Visibility = {"type":"string","enum":["private","public"],"$id":"spec:Visibility"};
 
@@ -18731,7 +19216,8 @@ return errors === 0;
 }
 validate_spec_Visibility.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FileTags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"$id":"spec:FileTags"};
+const schema_spec_FileTags = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"^[^\\s,\\[]([^,]*[^\\s,])?$","x-pattern-says":"text without commas and surrounding spaces that does not start with ["},"$id":"spec:FileTags"};
+const pattern_8d4d5818 = new RegExp("^[^\\s,\\[]([^,]*[^\\s,])?$", "u");
 
 function validate_spec_FileTags(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileTags" */;
@@ -18779,8 +19265,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern_6301c483.test(data0)){
-const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(!pattern_8d4d5818.test(data0)){
+const err3 = {instancePath:instancePath+"/" + i0,schemaPath:"#/items/pattern",keyword:"pattern",params:{pattern: "^[^\\s,\\[]([^,]*[^\\s,])?$", says: "text without commas and surrounding spaces that does not start with ["},message:"must match pattern \""+"^[^\\s,\\[]([^,]*[^\\s,])?$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -18906,8 +19392,8 @@ errors = vErrors.length;
 }
 }
 if(data.path !== undefined){
-if(!(validate_spec_FilePath(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FilePath.errors);
+if(!(validate_spec_FilePathInput(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
 errors = vErrors.length;
 }
 }
@@ -18977,7 +19463,7 @@ return errors === 0;
 validate_bodyUploadFile.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyFileUpdate = validate_spec_FileUpdate;
-const schema_spec_FileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:MetadataUpdate"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:FileUpdate"};
+const schema_spec_FileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePathInput"},"visibility":{"$ref":"spec:Visibility"},"metadata":{"$ref":"spec:MetadataUpdate"},"tags":{"$ref":"spec:FileTags"},"expires_at":{"type":["string","null"],"format":"date-time"}},"$id":"spec:FileUpdate"};
 
 function validate_spec_FileUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileUpdate" */;
@@ -19010,8 +19496,8 @@ errors = vErrors.length;
 }
 }
 if(data.path !== undefined){
-if(!(validate_spec_FilePath(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FilePath.errors);
+if(!(validate_spec_FilePathInput(data.path, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
 errors = vErrors.length;
 }
 }
@@ -19075,7 +19561,7 @@ return errors === 0;
 validate_spec_FileUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyFileLinkCreate = validate_spec_FileLinkCreate;
-const schema_spec_FileLinkCreate = {"type":"object","additionalProperties":false,"properties":{"expires_in_seconds":{"type":"integer","minimum":1,"maximum":31536000},"max_downloads":{"type":["integer","null"],"minimum":1,"maximum":1000000000}},"$id":"spec:FileLinkCreate"};
+const schema_spec_FileLinkCreate = {"type":"object","additionalProperties":false,"properties":{"expires_in_seconds":{"type":"integer","minimum":1,"maximum":31536000},"max_downloads":{"type":["integer","null"],"minimum":1,"maximum":1000000000},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:FileLinkCreate"};
 
 function validate_spec_FileLinkCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileLinkCreate" */;
@@ -19090,7 +19576,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((key0 === "expires_in_seconds") || (key0 === "max_downloads"))){
+if(!(((key0 === "expires_in_seconds") || (key0 === "max_downloads")) || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -19169,6 +19655,12 @@ vErrors.push(err6);
 }
 errors++;
 }
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
 }
 }
 }
@@ -21816,7 +22308,7 @@ return errors === 0;
 validate_spec_ProductUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPriceCreate = validate_spec_PriceCreate;
-const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency"},"recurring":{"$ref":"spec:Recurring"}},"$id":"spec:PriceCreate"};
+const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency"},"recurring":{"$ref":"spec:Recurring"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:PriceCreate"};
 const schema_spec_ProductId = {"type":"string","pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProductId"};
 const pattern_90ac5197 = new RegExp("^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -22060,7 +22552,7 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "product_id") || (key0 === "unit_amount")) || (key0 === "currency")) || (key0 === "recurring"))){
+if(!(((((key0 === "product_id") || (key0 === "unit_amount")) || (key0 === "currency")) || (key0 === "recurring")) || (key0 === "metadata"))){
 const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err3];
@@ -22124,6 +22616,12 @@ vErrors = joined(vErrors, validate_spec_Recurring.errors);
 errors = vErrors.length;
 }
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -22141,7 +22639,7 @@ return errors === 0;
 validate_spec_PriceCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPriceUpdate = validate_spec_PriceUpdate;
-const schema_spec_PriceUpdate = {"type":"object","additionalProperties":false,"properties":{"active":{"type":"boolean"}},"$id":"spec:PriceUpdate"};
+const schema_spec_PriceUpdate = {"type":"object","additionalProperties":false,"properties":{"active":{"type":"boolean"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:PriceUpdate"};
 
 function validate_spec_PriceUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PriceUpdate" */;
@@ -22156,7 +22654,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(key0 === "active")){
+if(!((key0 === "active") || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -22177,6 +22675,12 @@ else {
 vErrors.push(err1);
 }
 errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
+errors = vErrors.length;
 }
 }
 }
@@ -23322,7 +23826,7 @@ return errors === 0;
 validate_spec_ConfirmationForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyWebhookEndpointCreate = validate_spec_WebhookEndpointCreate;
-const schema_spec_WebhookEndpointCreate = {"type":"object","additionalProperties":false,"required":["url","event_types"],"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean","default":true}},"$id":"spec:WebhookEndpointCreate"};
+const schema_spec_WebhookEndpointCreate = {"type":"object","additionalProperties":false,"required":["url","event_types"],"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean","default":true},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:WebhookEndpointCreate"};
 const schema_spec_WebhookUrl = {"type":"string","format":"uri","pattern":"^https?://","x-pattern-says":"a URL that starts with http:// or https://","maxLength":2048,"$id":"spec:WebhookUrl"};
 const formats_1d78ee08 = formats.uri;
 const pattern_ccaba4eb = new RegExp("^https?://", "u");
@@ -23527,7 +24031,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled"))){
+if(!(((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "metadata"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -23585,6 +24089,12 @@ vErrors.push(err5);
 }
 errors++;
 }
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -23602,7 +24112,7 @@ return errors === 0;
 validate_spec_WebhookEndpointCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyWebhookEndpointUpdate = validate_spec_WebhookEndpointUpdate;
-const schema_spec_WebhookEndpointUpdate = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"}},"$id":"spec:WebhookEndpointUpdate"};
+const schema_spec_WebhookEndpointUpdate = {"type":"object","additionalProperties":false,"properties":{"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"],"maxLength":500},"event_types":{"$ref":"spec:EventSelectors"},"enabled":{"type":"boolean"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:WebhookEndpointUpdate"};
 
 function validate_spec_WebhookEndpointUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointUpdate" */;
@@ -23617,7 +24127,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled"))){
+if(!(((((key0 === "url") || (key0 === "description")) || (key0 === "event_types")) || (key0 === "enabled")) || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -23675,6 +24185,12 @@ else {
 vErrors.push(err3);
 }
 errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
+errors = vErrors.length;
 }
 }
 }

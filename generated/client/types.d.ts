@@ -18963,6 +18963,12 @@ export interface ListMyInvitationsQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListApiKeysQuery {
     /** The page number, starting at 1. A page after the last one is empty. */
@@ -18981,6 +18987,12 @@ export interface ListApiKeysQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateApiKeyHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19169,6 +19181,12 @@ export interface ListMembersQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListMembersPath {
     /** The ID of the project. */
@@ -19229,6 +19247,12 @@ export interface ListInvitationsQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListInvitationsPath {
     /** The ID of the project. */
@@ -19421,6 +19445,12 @@ export interface ListFileLinksQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListFileLinksPath {
     /** The id of the file. */
@@ -19577,6 +19607,10 @@ export interface ListSessionMessagesQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
     /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
     metadata?: components["parameters"]["MetadataFilter"];
 }
@@ -19841,6 +19875,12 @@ export interface ListPricesQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreatePriceHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20017,6 +20057,10 @@ export interface ListSubscriptionsQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
     /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
     metadata?: components["parameters"]["MetadataFilter"];
 }
@@ -20119,6 +20163,12 @@ export interface ListWebhookEndpointsQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateWebhookEndpointHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20191,6 +20241,10 @@ export interface ListWebhookDeliveriesQuery {
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
     created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
 }
 export interface ListWebhookDeliveriesPath {
     /** The id of the webhook endpoint. */
