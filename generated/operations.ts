@@ -1635,7 +1635,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-sessions",
     scopes: ["ai:read"],
     rateLimit: "default",
-    validators: {"path":"pathSessionId","query":"queryListMyInvitations"},
+    validators: {"path":"pathSessionId","query":"queryListSessionMessages"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {

@@ -18954,7 +18954,7 @@ export interface ListMyInvitationsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at";
+    sort?: "created_at" | "updated_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
@@ -18976,7 +18976,7 @@ export interface ListApiKeysQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
@@ -19168,7 +19168,7 @@ export interface ListMembersQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Returns only members with one of these roles. */
@@ -19236,7 +19236,7 @@ export interface ListInvitationsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at" | "email";
+    sort?: "created_at" | "updated_at" | "email";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Returns only invitations with one of these statuses. */
@@ -19434,7 +19434,7 @@ export interface ListFileLinksQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "expires_at";
+    sort?: "created_at" | "updated_at" | "expires_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only links with one of these statuses. */
@@ -19860,7 +19860,7 @@ export interface ListPricesQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "unit_amount";
+    sort?: "created_at" | "updated_at" | "unit_amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only prices of this product. */
@@ -20044,7 +20044,7 @@ export interface ListSubscriptionsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "current_period_end";
+    sort?: "created_at" | "updated_at" | "current_period_end";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project. */
@@ -20152,7 +20152,7 @@ export interface ListWebhookEndpointsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at";
+    sort?: "created_at" | "updated_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only enabled (`true`) or only disabled (`false`) endpoints. */

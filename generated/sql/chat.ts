@@ -331,7 +331,7 @@ export interface ListKnowledgeBasesRow {
  * The messages of a session.
  * @see prisma/sql/chat/list-messages.sql
  */
-export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, { created_after: Date | string; created_before: Date | string; metadata: object | string }, 'position', ListMessagesRow>(
+export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string }, 'position', ListMessagesRow>(
   'chat/list-messages',
   {
     select: `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
@@ -350,11 +350,13 @@ coalesce((
 m.error, m.metadata, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = $3`,
-    names: ['user_id', 'project_ids', 'session_id', 'created_after', 'created_before', 'metadata'],
+    names: ['user_id', 'project_ids', 'session_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata'],
     filters: {
       created_after: { sql: `m.created_at >= $4`, searches: true },
       created_before: { sql: `m.created_at < $5`, searches: true },
-      metadata: { sql: `m.metadata <> '{}' AND m.metadata @> $6::jsonb`, searches: true },
+      updated_after: { sql: `m.updated_at >= $6`, searches: true },
+      updated_before: { sql: `m.updated_at < $7`, searches: true },
+      metadata: { sql: `m.metadata <> '{}' AND m.metadata @> $8::jsonb`, searches: true },
     },
     sorts: {
       position: `m.position`,

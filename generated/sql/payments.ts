@@ -809,7 +809,7 @@ export interface ListPendingOrdersRow {
  * The prices.
  * @see prisma/sql/payments/list-prices.sql
  */
-export const listPrices = page<{}, { created_after: Date | string; created_before: Date | string; product_id: string; currency: string; active: boolean }, 'created_at' | 'unit_amount', ListPricesRow>(
+export const listPrices = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; product_id: string; currency: string; active: boolean }, 'created_at' | 'unit_amount' | 'updated_at', ListPricesRow>(
   'payments/list-prices',
   {
     select: `SELECT p.id, p.product_id, p.unit_amount, p.currency,
@@ -818,17 +818,21 @@ CASE WHEN p.interval IS NOT NULL
 p.active, p.metadata, p.created_at, p.updated_at
 FROM prices p
 WHERE true`,
-    names: ['created_after', 'created_before', 'product_id', 'currency', 'active'],
+    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'product_id', 'currency', 'active'],
     filters: {
       created_after: { sql: `p.id >= id_at('prc', $1)`, searches: true },
       created_before: { sql: `p.id < id_at('prc', $2)`, searches: true },
-      product_id: { sql: `p.product_id = $3` },
-      currency: { sql: `p.currency = $4` },
-      active: { sql: `p.active = $5` },
+      updated_after: { sql: `p.updated_at >= $3`, searches: true },
+      updated_before: { sql: `p.updated_at < $4`, searches: true },
+      metadata: { sql: `p.metadata <> '{}' AND p.metadata @> $5::jsonb`, searches: true },
+      product_id: { sql: `p.product_id = $6` },
+      currency: { sql: `p.currency = $7` },
+      active: { sql: `p.active = $8` },
     },
     sorts: {
       created_at: `p.id`,
       unit_amount: `p.unit_amount`,
+      updated_at: `p.updated_at`,
     },
     id: `p.id`,
     totals: {
@@ -934,7 +938,7 @@ export interface ListRefundsRow {
  * The subscriptions of a workspace.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end', ListSubscriptionsRow>(
+export const listSubscriptions = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
     select: `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -942,16 +946,19 @@ s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.end
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE s.space_id = $1`,
-    names: ['space_id', 'created_after', 'created_before', 'metadata', 'status'],
+    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
       created_after: { sql: `s.id >= id_at('sub', $2)`, searches: true },
       created_before: { sql: `s.id < id_at('sub', $3)`, searches: true },
-      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $4::jsonb`, searches: true },
-      status: { sql: `s.status = ANY($5)` },
+      updated_after: { sql: `s.updated_at >= $4`, searches: true },
+      updated_before: { sql: `s.updated_at < $5`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $6::jsonb`, searches: true },
+      status: { sql: `s.status = ANY($7)` },
     },
     sorts: {
       created_at: `s.id`,
       current_period_end: `coalesce(s.period_end, 'infinity')`,
+      updated_at: `s.updated_at`,
     },
     id: `s.id`,
     totals: {

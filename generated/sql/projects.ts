@@ -185,22 +185,26 @@ export interface ListExpiredProjectsRow {
  * The invitations to a project.
  * @see prisma/sql/projects/list-invitations.sql
  */
-export const listInvitations = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; status: readonly string[] }, 'created_at' | 'email', ListInvitationsRow>(
+export const listInvitations = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[] }, 'created_at' | 'email' | 'updated_at', ListInvitationsRow>(
   'projects/list-invitations',
   {
     select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
 i.created_at, i.updated_at, i.expires_at
 FROM invitations i
 WHERE i.project_id = $1`,
-    names: ['project_id', 'created_after', 'created_before', 'status'],
+    names: ['project_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
       created_after: { sql: `i.created_at >= $2`, searches: true },
       created_before: { sql: `i.created_at < $3`, searches: true },
-      status: { sql: `CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END = ANY($4)` },
+      updated_after: { sql: `i.updated_at >= $4`, searches: true },
+      updated_before: { sql: `i.updated_at < $5`, searches: true },
+      metadata: { sql: `i.metadata <> '{}' AND i.metadata @> $6::jsonb`, searches: true },
+      status: { sql: `CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END = ANY($7)` },
     },
     sorts: {
       created_at: `i.created_at`,
       email: `i.email`,
+      updated_at: `i.updated_at`,
     },
     id: `i.id`,
     totals: {
@@ -225,23 +229,27 @@ export interface ListInvitationsRow {
  * Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
  * @see prisma/sql/projects/list-members.sql
  */
-export const listMembers = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; role: readonly ('owner' | 'admin' | 'editor' | 'viewer')[]; pattern: string }, 'created_at' | 'name', ListMembersRow>(
+export const listMembers = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; role: readonly ('owner' | 'admin' | 'editor' | 'viewer')[]; pattern: string }, 'created_at' | 'name' | 'updated_at', ListMembersRow>(
   'projects/list-members',
   {
     select: `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
 jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
 FROM members m LEFT JOIN users u ON u.id = m.user_id
 WHERE m.project_id = $1`,
-    names: ['project_id', 'created_after', 'created_before', 'role', 'pattern'],
+    names: ['project_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'role', 'pattern'],
     filters: {
       created_after: { sql: `m.created_at >= $2`, searches: true },
       created_before: { sql: `m.created_at < $3`, searches: true },
-      role: { sql: `m.role = ANY($4)` },
-      pattern: { sql: `u.name ILIKE $5 OR u.email LIKE lower($5)`, searches: true },
+      updated_after: { sql: `m.updated_at >= $4`, searches: true },
+      updated_before: { sql: `m.updated_at < $5`, searches: true },
+      metadata: { sql: `m.metadata <> '{}' AND m.metadata @> $6::jsonb`, searches: true },
+      role: { sql: `m.role = ANY($7)` },
+      pattern: { sql: `u.name ILIKE $8 OR u.email LIKE lower($8)`, searches: true },
     },
     sorts: {
       created_at: `m.created_at`,
       name: `lower(u.name)`,
+      updated_at: `m.updated_at`,
     },
     id: `m.id`,
     totals: {
@@ -263,7 +271,7 @@ export interface ListMembersRow {
  * The pending invitations of a user with a verified email address to projects that are not deleted.
  * @see prisma/sql/projects/list-my-invitations.sql
  */
-export const listMyInvitations = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; project_ids: readonly string[] }, 'created_at', ListMyInvitationsRow>(
+export const listMyInvitations = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; project_ids: readonly string[] }, 'created_at' | 'updated_at', ListMyInvitationsRow>(
   'projects/list-my-invitations',
   {
     select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
@@ -273,14 +281,18 @@ FROM users u
   JOIN projects p ON p.id = i.project_id
 WHERE u.id = $1 AND u.email_verified AND p.status <> 'deleted'
   AND i.status = 'pending' AND i.expires_at > now()`,
-    names: ['user_id', 'created_after', 'created_before', 'project_ids'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'project_ids'],
     filters: {
       created_after: { sql: `i.created_at >= $2`, searches: true },
       created_before: { sql: `i.created_at < $3`, searches: true },
-      project_ids: { sql: `i.project_id = ANY($4)` },
+      updated_after: { sql: `i.updated_at >= $4`, searches: true },
+      updated_before: { sql: `i.updated_at < $5`, searches: true },
+      metadata: { sql: `i.metadata <> '{}' AND i.metadata @> $6::jsonb`, searches: true },
+      project_ids: { sql: `i.project_id = ANY($7)` },
     },
     sorts: {
       created_at: `i.created_at`,
+      updated_at: `i.updated_at`,
     },
     id: `i.id`,
     totals: {

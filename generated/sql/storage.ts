@@ -526,7 +526,7 @@ export interface ListFilesRow {
  * The links of a file.
  * @see prisma/sql/storage/list-links.sql
  */
-export const listLinks = page<{ file_id: string }, { created_after: Date | string; created_before: Date | string; status: readonly string[] }, 'created_at' | 'expires_at', ListLinksRow>(
+export const listLinks = page<{ file_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[] }, 'created_at' | 'expires_at' | 'updated_at', ListLinksRow>(
   'storage/list-links',
   {
     select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
@@ -535,17 +535,21 @@ export const listLinks = page<{ file_id: string }, { created_after: Date | strin
 l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = $1`,
-    names: ['file_id', 'created_after', 'created_before', 'status'],
+    names: ['file_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
       created_after: { sql: `l.created_at >= $2`, searches: true },
       created_before: { sql: `l.created_at < $3`, searches: true },
+      updated_after: { sql: `l.updated_at >= $4`, searches: true },
+      updated_before: { sql: `l.updated_at < $5`, searches: true },
+      metadata: { sql: `l.metadata <> '{}' AND l.metadata @> $6::jsonb`, searches: true },
       status: { sql: `CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
-  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($4)` },
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($7)` },
     },
     sorts: {
       created_at: `l.created_at`,
       expires_at: `l.expires_at`,
+      updated_at: `l.updated_at`,
     },
     id: `l.id`,
     totals: {

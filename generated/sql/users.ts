@@ -119,7 +119,7 @@ export interface IsAdminRow {
  * The API keys of a user.
  * @see prisma/sql/users/list-api-keys.sql
  */
-export const listApiKeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; active: boolean }, 'created_at' | 'name', ListApiKeysRow>(
+export const listApiKeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean }, 'created_at' | 'name' | 'updated_at', ListApiKeysRow>(
   'users/list-api-keys',
   {
     select: `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
@@ -127,15 +127,19 @@ CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
 k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by
 FROM api_keys k
 WHERE k.user_id = $1`,
-    names: ['user_id', 'created_after', 'created_before', 'active'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active'],
     filters: {
       created_after: { sql: `k.created_at >= $2`, searches: true },
       created_before: { sql: `k.created_at < $3`, searches: true },
-      active: { sql: `(k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = $4` },
+      updated_after: { sql: `k.updated_at >= $4`, searches: true },
+      updated_before: { sql: `k.updated_at < $5`, searches: true },
+      metadata: { sql: `k.metadata <> '{}' AND k.metadata @> $6::jsonb`, searches: true },
+      active: { sql: `(k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = $7` },
     },
     sorts: {
       created_at: `k.created_at`,
       name: `lower(k.name)`,
+      updated_at: `k.updated_at`,
     },
     id: `k.id`,
     totals: {

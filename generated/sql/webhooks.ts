@@ -115,7 +115,7 @@ export interface FindDeliveryRow {
  * The deliveries of an endpoint.
  * @see prisma/sql/webhooks/list-deliveries.sql
  */
-export const listDeliveries = page<{ tenant_event_types: readonly string[]; endpoint_id: string }, { created_after: Date | string; created_before: Date | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; event_type: readonly string[] }, 'created_at', ListDeliveriesRow>(
+export const listDeliveries = page<{ tenant_event_types: readonly string[]; endpoint_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; event_type: readonly string[] }, 'created_at', ListDeliveriesRow>(
   'webhooks/list-deliveries',
   {
     select: `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
@@ -136,12 +136,14 @@ FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoi
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.endpoint_id = $2`,
-    names: ['tenant_event_types', 'endpoint_id', 'created_after', 'created_before', 'status', 'event_type'],
+    names: ['tenant_event_types', 'endpoint_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'event_type'],
     filters: {
       created_after: { sql: `d.created_at >= $3`, searches: true },
       created_before: { sql: `d.created_at < $4`, searches: true },
-      status: { sql: `d.status = ANY($5)` },
-      event_type: { sql: `e.type = ANY($6)`, searches: true },
+      updated_after: { sql: `d.updated_at >= $5`, searches: true },
+      updated_before: { sql: `d.updated_at < $6`, searches: true },
+      status: { sql: `d.status = ANY($7)` },
+      event_type: { sql: `e.type = ANY($8)`, searches: true },
     },
     sorts: {
       created_at: `d.created_at`,
@@ -149,7 +151,7 @@ WHERE d.endpoint_id = $2`,
     id: `d.id`,
     totals: {
       '': `SELECT count(*) AS total FROM webhook_deliveries WHERE endpoint_id = $2`,
-      'status': `SELECT count(*) AS total FROM webhook_deliveries WHERE endpoint_id = $2 AND status = ANY($5)`,
+      'status': `SELECT count(*) AS total FROM webhook_deliveries WHERE endpoint_id = $2 AND status = ANY($7)`,
     },
   },
 )
@@ -172,21 +174,25 @@ export interface ListDeliveriesRow {
  * The endpoints of a user.
  * @see prisma/sql/webhooks/list-endpoints.sql
  */
-export const listEndpoints = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; enabled: boolean }, 'created_at', ListEndpointsRow>(
+export const listEndpoints = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; enabled: boolean }, 'created_at' | 'updated_at', ListEndpointsRow>(
   'webhooks/list-endpoints',
   {
     select: `SELECT id, url, description, event_types AS "event_types", enabled, disabled_reason,
   CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
 FROM webhook_endpoints
 WHERE user_id = $1 AND deleted_at IS NULL`,
-    names: ['user_id', 'created_after', 'created_before', 'enabled'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'enabled'],
     filters: {
       created_after: { sql: `webhook_endpoints.created_at >= $2`, searches: true },
       created_before: { sql: `webhook_endpoints.created_at < $3`, searches: true },
-      enabled: { sql: `enabled = $4` },
+      updated_after: { sql: `webhook_endpoints.updated_at >= $4`, searches: true },
+      updated_before: { sql: `webhook_endpoints.updated_at < $5`, searches: true },
+      metadata: { sql: `webhook_endpoints.metadata <> '{}' AND webhook_endpoints.metadata @> $6::jsonb`, searches: true },
+      enabled: { sql: `enabled = $7` },
     },
     sorts: {
       created_at: `created_at`,
+      updated_at: `webhook_endpoints.updated_at`,
     },
     id: `id`,
     totals: {

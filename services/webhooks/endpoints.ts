@@ -89,7 +89,7 @@ export async function listEndpoints(
   { userId }: Principal,
   query: ListQuery<'listWebhookEndpoints'>,
 ): Promise<Page<WebhookEndpoint>> {
-  return await sql.listEndpoints(db, { user_id: userId, ...query, sort: 'created_at' })
+  return await sql.listEndpoints(db, { user_id: userId, ...query })
 }
 
 /** A new endpoint with its secret, and the row to insert. The row needs a user with the id `userId`. */

@@ -434,6 +434,13 @@ const tables: Partial<Record<OperationId, string>> = {
   listOrders: 'orders',
   listRefunds: 'refunds',
   listSubscriptions: 'subscriptions',
+  listApiKeys: 'api_keys',
+  listMembers: 'members',
+  listInvitations: 'invitations',
+  listMyInvitations: 'invitations',
+  listFileLinks: 'file_links',
+  listPrices: 'prices',
+  listWebhookEndpoints: 'webhook_endpoints',
 }
 const takes = (id: OperationId, name: string): boolean =>
   queryOf(id).some((parameter) => parameter.name === name)

@@ -39,15 +39,23 @@ t.test('every combination of filters, sort keys and directions', async (t) => {
  * and sorted.
  */
 const sorted = [
-  'projects/list-members name',
-  'projects/list-projects updated_at',
-  'projects/list-projects name',
-  'projects/list-my-invitations created_at',
-  'storage/list-links expires_at',
-  'users/list-api-keys name',
+  'payments/list-prices unit_amount',
+  'payments/list-prices updated_at',
   'payments/list-refunds amount',
   'payments/list-refunds updated_at',
-  'payments/list-prices unit_amount',
+  'payments/list-subscriptions updated_at',
+  'projects/list-invitations updated_at',
+  'projects/list-members name',
+  'projects/list-members updated_at',
+  'projects/list-my-invitations created_at',
+  'projects/list-my-invitations updated_at',
+  'projects/list-projects name',
+  'projects/list-projects updated_at',
+  'storage/list-links expires_at',
+  'storage/list-links updated_at',
+  'users/list-api-keys name',
+  'users/list-api-keys updated_at',
+  'webhooks/list-endpoints updated_at',
 ]
 
 t.test('a cursor reads a range of an index', async (t) => {

@@ -3,7 +3,7 @@
 SELECT {message-columns}, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = :session_id
--- @common m.created_at m.metadata
+-- @common m.created_at m.updated_at m.metadata
 -- @sort position
 m.position
 -- @id

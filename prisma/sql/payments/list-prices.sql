@@ -3,7 +3,7 @@
 SELECT {price-columns}
 FROM prices p
 WHERE true
--- @common p.id=prc
+-- @common p.id=prc p.updated_at p.metadata
 -- @filter product_id
 p.product_id = :product_id
 -- @filter currency
@@ -14,5 +14,7 @@ p.active = :active
 p.id
 -- @sort unit_amount
 p.unit_amount
+-- @sort updated_at
+p.updated_at
 -- @id
 p.id

@@ -7,13 +7,15 @@ WHERE true
 s.space_id = :space_id
 -- @filter user_id
 s.owner_id = :user_id
--- @common s.id=sub s.metadata
+-- @common s.id=sub s.updated_at s.metadata
 -- @filter status
 s.status = ANY(:status)
 -- @sort created_at
 s.id
 -- @sort current_period_end
 coalesce(s.period_end, 'infinity')
+-- @sort updated_at
+s.updated_at
 -- @id
 s.id
 -- @total

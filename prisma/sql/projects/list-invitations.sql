@@ -3,12 +3,14 @@
 SELECT {invitation-columns}
 FROM invitations i
 WHERE i.project_id = :project_id
--- @common i.created_at
+-- @common i.created_at i.updated_at i.metadata
 -- @filter status
 {invitation-status} = ANY(:status)
 -- @sort created_at
 i.created_at
 -- @sort email
 i.email
+-- @sort updated_at
+i.updated_at
 -- @id
 i.id

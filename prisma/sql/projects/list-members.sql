@@ -4,7 +4,7 @@
 SELECT {member-columns}
 FROM members m LEFT JOIN users u ON u.id = m.user_id
 WHERE m.project_id = :project_id
--- @common m.created_at
+-- @common m.created_at m.updated_at m.metadata
 -- @filter role
 m.role = ANY(:role)
 -- @filter pattern searches
@@ -13,5 +13,7 @@ u.name ILIKE :pattern OR u.email LIKE lower(:pattern)
 m.created_at
 -- @sort name
 lower(u.name)
+-- @sort updated_at
+m.updated_at
 -- @id
 m.id

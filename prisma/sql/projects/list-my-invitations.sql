@@ -6,10 +6,12 @@ FROM users u
   JOIN projects p ON p.id = i.project_id
 WHERE u.id = :user_id AND u.email_verified AND p.status <> 'deleted'
   AND i.status = 'pending' AND i.expires_at > now()
--- @common i.created_at
+-- @common i.created_at i.updated_at i.metadata
 -- @filter project_ids
 i.project_id = ANY(:project_ids)
 -- @sort created_at
 i.created_at
+-- @sort updated_at
+i.updated_at
 -- @id
 i.id

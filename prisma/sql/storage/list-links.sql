@@ -3,13 +3,15 @@
 SELECT {link-columns}
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = :file_id
--- @common l.created_at
+-- @common l.created_at l.updated_at l.metadata
 -- @filter status
 {link-status} = ANY(:status)
 -- @sort created_at
 l.created_at
 -- @sort expires_at
 l.expires_at
+-- @sort updated_at
+l.updated_at
 -- @id
 l.id
 -- @total

@@ -3,12 +3,14 @@
 SELECT {api-key-columns}
 FROM api_keys k
 WHERE k.user_id = :user_id
--- @common k.created_at
+-- @common k.created_at k.updated_at k.metadata
 -- @filter active
 (k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = :active
 -- @sort created_at
 k.created_at
 -- @sort name
 lower(k.name)
+-- @sort updated_at
+k.updated_at
 -- @id
 k.id

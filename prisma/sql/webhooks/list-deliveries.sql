@@ -3,7 +3,7 @@
 SELECT {delivery-columns}
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id {endpoint-and-member}
 WHERE d.endpoint_id = :endpoint_id
--- @common d.created_at
+-- @common d.created_at d.updated_at
 -- @filter status
 d.status = ANY(:status)
 -- @filter event_type searches
