@@ -74,6 +74,7 @@ export interface OperationsByTag {
     | 'getPrice'
     | 'updatePrice'
   'payments-checkout':
+    | 'listCheckouts'
     | 'createCheckout'
     | 'getCheckout'
     | 'expireCheckout'
@@ -97,6 +98,7 @@ export interface OperationsByTag {
     | 'listRefunds'
     | 'createRefund'
     | 'getRefund'
+    | 'listAllRefunds'
   'payments-subscriptions':
     | 'listSubscriptions'
     | 'getSubscription'
@@ -253,6 +255,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProfile: {
     id: "updateProfile",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/user/profile",
     url: "/v1/user/profile",
     tag: "user",
@@ -298,6 +301,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateSettings: {
     id: "updateSettings",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/user/settings",
     url: "/v1/user/settings",
     tag: "user",
@@ -614,6 +618,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateUser: {
     id: "updateUser",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/users/{id}",
     url: "/v1/users/:id",
     tag: "users",
@@ -726,6 +731,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProject: {
     id: "updateProject",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/projects/{id}",
     url: "/v1/projects/:id",
     tag: "projects",
@@ -905,6 +911,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateMember: {
     id: "updateMember",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/projects/{id}/members/{member_id}",
     url: "/v1/projects/:id/members/:member_id",
     tag: "members",
@@ -1219,6 +1226,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateFile: {
     id: "updateFile",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/storage/files/{id}",
     url: "/v1/storage/files/:id",
     tag: "storage",
@@ -1586,6 +1594,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateSession: {
     id: "updateSession",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/sessions/{id}",
     url: "/v1/ai/sessions/:id",
     tag: "ai-sessions",
@@ -1676,6 +1685,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateMessage: {
     id: "updateMessage",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/messages/{id}",
     url: "/v1/ai/messages/:id",
     tag: "ai-messages",
@@ -1834,6 +1844,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateKnowledgeBase: {
     id: "updateKnowledgeBase",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/knowledge/{id}",
     url: "/v1/ai/knowledge/:id",
     tag: "ai-knowledge",
@@ -1969,6 +1980,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateDocument: {
     id: "updateDocument",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/ai/knowledge/{id}/documents/{document_id}",
     url: "/v1/ai/knowledge/:id/documents/:document_id",
     tag: "ai-documents",
@@ -2126,6 +2138,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateProduct: {
     id: "updateProduct",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/payments/products/{id}",
     url: "/v1/payments/products/:id",
     tag: "payments-catalogue",
@@ -2216,6 +2229,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updatePrice: {
     id: "updatePrice",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/payments/prices/{id}",
     url: "/v1/payments/prices/:id",
     tag: "payments-catalogue",
@@ -2255,7 +2269,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   createOrder: {
@@ -2300,7 +2314,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   cancelOrder: {
@@ -2322,7 +2336,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   getReceipt: {
@@ -2346,7 +2360,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   listRefunds: {
@@ -2369,7 +2383,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   createRefund: {
@@ -2414,7 +2428,53 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
+    secretAnswer: false
+  },
+  listAllRefunds: {
+    id: "listAllRefunds",
+    method: "GET",
+    path: "/v1/payments/refunds",
+    url: "/v1/payments/refunds",
+    tag: "payments-refunds",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListAllRefunds"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyRefundList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"viewer","operators":true},
+    secretAnswer: false
+  },
+  listCheckouts: {
+    id: "listCheckouts",
+    method: "GET",
+    path: "/v1/payments/checkout",
+    url: "/v1/payments/checkout",
+    tag: "payments-checkout",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListCheckouts"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCheckoutList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   createCheckout: {
@@ -2459,7 +2519,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   expireCheckout: {
@@ -2481,7 +2541,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   listSubscriptions: {
@@ -2504,7 +2564,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   getSubscription: {
@@ -2527,7 +2587,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","operators":true},
     secretAnswer: false
   },
   cancelSubscription: {
@@ -2549,7 +2609,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   resumeSubscription: {
@@ -2571,7 +2631,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"operators":true},
     secretAnswer: false
   },
   getTestClock: {
@@ -2876,6 +2936,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   updateWebhookEndpoint: {
     id: "updateWebhookEndpoint",
     method: "PUT",
+    acceptsPatch: true,
     path: "/v1/webhooks/endpoints/{id}",
     url: "/v1/webhooks/endpoints/:id",
     tag: "webhooks",

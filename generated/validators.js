@@ -12096,7 +12096,7 @@ return errors === 0;
 validate_queryListPrices.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListOrders = validate_queryListOrders;
-const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","total_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrderStatus"}},"subscription_id":{"$ref":"spec:SubscriptionId"},"price_id":{"$ref":"spec:PriceId"},"number":{"type":"string","minLength":1,"maxLength":64},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListOrders"};
+const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","total_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrderStatus"}},"subscription_id":{"$ref":"spec:SubscriptionId"},"price_id":{"$ref":"spec:PriceId"},"number":{"type":"string","minLength":1,"maxLength":64},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListOrders"};
 const schema_spec_OrderStatus = {"type":"string","enum":["pending","paid","partially_refunded","refunded","canceled"],"$id":"spec:OrderStatus"};
 
 function validate_spec_OrderStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -12407,22 +12407,28 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
 if(data.status !== undefined){
-let data5 = data.status;
-if(!(Array.isArray(data5))){
-let dataType4 = typeof data5;
+let data6 = data.status;
+if(!(Array.isArray(data6))){
+let dataType4 = typeof data6;
 let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType4 = typeof data5;
-if(Array.isArray(data5)){
-coerced4 = data5;
+if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType4 = typeof data6;
+if(Array.isArray(data6)){
+coerced4 = data6;
 }
 }
 if(!(coerced4 !== undefined)){
 if(dataType4 === "string" || dataType4 === "number"
-              || dataType4 === "boolean" || data5 === null){
-coerced4 = [data5];
+              || dataType4 === "boolean" || data6 === null){
+coerced4 = [data6];
 }
 else {
 const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
@@ -12436,14 +12442,14 @@ errors++;
 }
 }
 if(coerced4 !== undefined){
-data5 = coerced4;
+data6 = coerced4;
 if(data !== undefined){
 data["status"] = coerced4;
 }
 }
 }
-if(Array.isArray(data5)){
-if(data5.length > 10){
+if(Array.isArray(data6)){
+if(data6.length > 10){
 const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err12];
@@ -12453,9 +12459,9 @@ vErrors.push(err12);
 }
 errors++;
 }
-const len0 = data5.length;
+const len0 = data6.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_OrderStatus(data5[i0], {instancePath:instancePath+"/status/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_OrderStatus(data6[i0], {instancePath:instancePath+"/status/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OrderStatus.errors);
 errors = vErrors.length;
 }
@@ -12475,22 +12481,22 @@ errors = vErrors.length;
 }
 }
 if(data.number !== undefined){
-let data9 = data.number;
-if(typeof data9 !== "string"){
-let dataType5 = typeof data9;
+let data10 = data.number;
+if(typeof data10 !== "string"){
+let dataType5 = typeof data10;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType5 = typeof data9;
-if(typeof data9 === "string"){
-coerced5 = data9;
+if(dataType5 == 'object' && Array.isArray(data10) && data10.length == 1){
+data10 = data10[0];
+dataType5 = typeof data10;
+if(typeof data10 === "string"){
+coerced5 = data10;
 }
 }
 if(!(coerced5 !== undefined)){
 if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data9;
+coerced5 = "" + data10;
 }
-else if(data9 === null){
+else if(data10 === null){
 coerced5 = "";
 }
 else {
@@ -12505,14 +12511,14 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data9 = coerced5;
+data10 = coerced5;
 if(data !== undefined){
 data["number"] = coerced5;
 }
 }
 }
-if(typeof data9 === "string"){
-if(func_7a031813(data9) > 64){
+if(typeof data10 === "string"){
+if(func_7a031813(data10) > 64){
 const err14 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err14];
@@ -12522,7 +12528,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(func_7a031813(data9) < 1){
+if(func_7a031813(data10) < 1){
 const err15 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err15];
@@ -12535,22 +12541,22 @@ errors++;
 }
 }
 if(data.cursor !== undefined){
-let data10 = data.cursor;
-if(typeof data10 !== "string"){
-let dataType6 = typeof data10;
+let data11 = data.cursor;
+if(typeof data11 !== "string"){
+let dataType6 = typeof data11;
 let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data10) && data10.length == 1){
-data10 = data10[0];
-dataType6 = typeof data10;
-if(typeof data10 === "string"){
-coerced6 = data10;
+if(dataType6 == 'object' && Array.isArray(data11) && data11.length == 1){
+data11 = data11[0];
+dataType6 = typeof data11;
+if(typeof data11 === "string"){
+coerced6 = data11;
 }
 }
 if(!(coerced6 !== undefined)){
 if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data10;
+coerced6 = "" + data11;
 }
-else if(data10 === null){
+else if(data11 === null){
 coerced6 = "";
 }
 else {
@@ -12565,14 +12571,14 @@ errors++;
 }
 }
 if(coerced6 !== undefined){
-data10 = coerced6;
+data11 = coerced6;
 if(data !== undefined){
 data["cursor"] = coerced6;
 }
 }
 }
-if(typeof data10 === "string"){
-if(func_7a031813(data10) > 4000){
+if(typeof data11 === "string"){
+if(func_7a031813(data11) > 4000){
 const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err17];
@@ -12582,7 +12588,7 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(func_7a031813(data10) < 1){
+if(func_7a031813(data11) < 1){
 const err18 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err18];
@@ -12619,9 +12625,9 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-let data15 = data.metadata;
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-if(Object.keys(data15).length > 8){
+let data16 = data.metadata;
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(Object.keys(data16).length > 8){
 const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err19];
@@ -12631,8 +12637,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-for(const key1 in data15){
-const _errs26 = errors;
+for(const key1 in data16){
+const _errs27 = errors;
 if(typeof key1 === "string"){
 if(func_7a031813(key1) > 64){
 const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -12655,7 +12661,7 @@ vErrors.push(err21);
 errors++;
 }
 }
-var valid3 = _errs26 === errors;
+var valid3 = _errs27 === errors;
 if(!valid3){
 const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -12667,23 +12673,23 @@ vErrors.push(err22);
 errors++;
 }
 }
-for(const key2 in data15){
-let data16 = data15[key2];
-if(typeof data16 !== "string"){
-let dataType7 = typeof data16;
+for(const key2 in data16){
+let data17 = data16[key2];
+if(typeof data17 !== "string"){
+let dataType7 = typeof data17;
 let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data16) && data16.length == 1){
-data16 = data16[0];
-dataType7 = typeof data16;
-if(typeof data16 === "string"){
-coerced7 = data16;
+if(dataType7 == 'object' && Array.isArray(data17) && data17.length == 1){
+data17 = data17[0];
+dataType7 = typeof data17;
+if(typeof data17 === "string"){
+coerced7 = data17;
 }
 }
 if(!(coerced7 !== undefined)){
 if(dataType7 == "number" || dataType7 == "boolean"){
-coerced7 = "" + data16;
+coerced7 = "" + data17;
 }
-else if(data16 === null){
+else if(data17 === null){
 coerced7 = "";
 }
 else {
@@ -12698,14 +12704,14 @@ errors++;
 }
 }
 if(coerced7 !== undefined){
-data16 = coerced7;
-if(data15 !== undefined){
-data15[key2] = coerced7;
+data17 = coerced7;
+if(data16 !== undefined){
+data16[key2] = coerced7;
 }
 }
 }
-if(typeof data16 === "string"){
-if(func_7a031813(data16) > 512){
+if(typeof data17 === "string"){
+if(func_7a031813(data17) > 512){
 const err24 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err24];
@@ -12838,7 +12844,70 @@ return errors === 0;
 validate_queryGetReceipt.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListRefunds = validate_queryListRefunds;
-const schema_queryListRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["pending","succeeded","failed"]}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListRefunds"};
+const schema_queryListRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListRefunds"};
+const schema_spec_RefundStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:RefundStatus"};
+
+function validate_spec_RefundStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:RefundStatus" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_RefundStatus.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "pending") || (data === "succeeded")) || (data === "failed"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_RefundStatus.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_RefundStatus.errors = vErrors;
+return errors === 0;
+}
+validate_spec_RefundStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 
 function validate_queryListRefunds(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListRefunds" */;
@@ -13128,26 +13197,34 @@ errors++;
 }
 const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
-let data5 = data4[i0];
-if(typeof data5 !== "string"){
-let dataType5 = typeof data5;
+if(!(validate_spec_RefundStatus(data4[i0], {instancePath:instancePath+"/status/" + i0,parentData:data4,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RefundStatus.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.cursor !== undefined){
+let data6 = data.cursor;
+if(typeof data6 !== "string"){
+let dataType5 = typeof data6;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType5 = typeof data5;
-if(typeof data5 === "string"){
-coerced5 = data5;
+if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType5 = typeof data6;
+if(typeof data6 === "string"){
+coerced5 = data6;
 }
 }
 if(!(coerced5 !== undefined)){
 if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data5;
+coerced5 = "" + data6;
 }
-else if(data5 === null){
+else if(data6 === null){
 coerced5 = "";
 }
 else {
-const err13 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -13158,14 +13235,15 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data5 = coerced5;
-if(data4 !== undefined){
-data4[i0] = coerced5;
+data6 = coerced5;
+if(data !== undefined){
+data["cursor"] = coerced5;
 }
 }
 }
-if(!(((data5 === "pending") || (data5 === "succeeded")) || (data5 === "failed"))){
-const err14 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/enum",keyword:"enum",params:{allowedValues: schema_queryListRefunds.properties.status.items.enum},message:"must be equal to one of the allowed values"};
+if(typeof data6 === "string"){
+if(func_7a031813(data6) > 4000){
+const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -13174,64 +13252,13 @@ vErrors.push(err14);
 }
 errors++;
 }
-}
-}
-}
-if(data.cursor !== undefined){
-let data6 = data.cursor;
-if(typeof data6 !== "string"){
-let dataType6 = typeof data6;
-let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType6 = typeof data6;
-if(typeof data6 === "string"){
-coerced6 = data6;
-}
-}
-if(!(coerced6 !== undefined)){
-if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data6;
-}
-else if(data6 === null){
-coerced6 = "";
-}
-else {
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(func_7a031813(data6) < 1){
+const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
-}
-errors++;
-}
-}
-if(coerced6 !== undefined){
-data6 = coerced6;
-if(data !== undefined){
-data["cursor"] = coerced6;
-}
-}
-}
-if(typeof data6 === "string"){
-if(func_7a031813(data6) > 4000){
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-if(func_7a031813(data6) < 1){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
 }
 errors++;
 }
@@ -13265,7 +13292,30 @@ if(data.metadata !== undefined){
 let data11 = data.metadata;
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
 if(Object.keys(data11).length > 8){
-const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+for(const key1 in data11){
+const _errs21 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -13274,11 +13324,10 @@ vErrors.push(err18);
 }
 errors++;
 }
-for(const key1 in data11){
-const _errs22 = errors;
-if(typeof key1 === "string"){
-if(func_7a031813(key1) > 64){
-const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+}
+var valid3 = _errs21 === errors;
+if(!valid3){
+const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -13287,8 +13336,28 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(func_7a031813(key1) < 1){
-const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+}
+for(const key2 in data11){
+let data12 = data11[key2];
+if(typeof data12 !== "string"){
+let dataType6 = typeof data12;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data12) && data12.length == 1){
+data12 = data12[0];
+dataType6 = typeof data12;
+if(typeof data12 === "string"){
+coerced6 = data12;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data12;
+}
+else if(data12 === null){
+coerced6 = "";
+}
+else {
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -13298,9 +13367,16 @@ vErrors.push(err20);
 errors++;
 }
 }
-var valid3 = _errs22 === errors;
-if(!valid3){
-const err21 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(coerced6 !== undefined){
+data12 = coerced6;
+if(data11 !== undefined){
+data11[key2] = coerced6;
+}
+}
+}
+if(typeof data12 === "string"){
+if(func_7a031813(data12) > 512){
+const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -13310,27 +13386,10 @@ vErrors.push(err21);
 errors++;
 }
 }
-for(const key2 in data11){
-let data12 = data11[key2];
-if(typeof data12 !== "string"){
-let dataType7 = typeof data12;
-let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data12) && data12.length == 1){
-data12 = data12[0];
-dataType7 = typeof data12;
-if(typeof data12 === "string"){
-coerced7 = data12;
 }
-}
-if(!(coerced7 !== undefined)){
-if(dataType7 == "number" || dataType7 == "boolean"){
-coerced7 = "" + data12;
-}
-else if(data12 === null){
-coerced7 = "";
 }
 else {
-const err22 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -13340,16 +13399,9 @@ vErrors.push(err22);
 errors++;
 }
 }
-if(coerced7 !== undefined){
-data12 = coerced7;
-if(data11 !== undefined){
-data11[key2] = coerced7;
 }
-}
-}
-if(typeof data12 === "string"){
-if(func_7a031813(data12) > 512){
-const err23 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+else {
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -13358,38 +13410,1130 @@ vErrors.push(err23);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err24 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
-}
-errors++;
-}
-}
-}
-else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
 validate_queryListRefunds.errors = vErrors;
 return errors === 0;
 }
 validate_queryListRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.queryListAllRefunds = validate_queryListAllRefunds;
+const schema_queryListAllRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"order_id":{"$ref":"spec:OrderId"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListAllRefunds"};
+
+function validate_queryListAllRefunds(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListAllRefunds" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListAllRefunds.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListAllRefunds.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.sort;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["sort"] = coerced2;
+}
+}
+}
+if(!(((data2 === "created_at") || (data2 === "updated_at")) || (data2 === "amount"))){
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+let data3 = data.order;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["order"] = coerced3;
+}
+}
+}
+if(!((data3 === "asc") || (data3 === "desc"))){
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+let data6 = data.status;
+if(!(Array.isArray(data6))){
+let dataType4 = typeof data6;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType4 = typeof data6;
+if(Array.isArray(data6)){
+coerced4 = data6;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 === "string" || dataType4 === "number"
+              || dataType4 === "boolean" || data6 === null){
+coerced4 = [data6];
+}
+else {
+const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data6 = coerced4;
+if(data !== undefined){
+data["status"] = coerced4;
+}
+}
+}
+if(Array.isArray(data6)){
+if(data6.length > 10){
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+const len0 = data6.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_RefundStatus(data6[i0], {instancePath:instancePath+"/status/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RefundStatus.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.order_id !== undefined){
+if(!(validate_spec_OrderId(data.order_id, {instancePath:instancePath+"/order_id",parentData:data,parentDataProperty:"order_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderId.errors);
+errors = vErrors.length;
+}
+}
+if(data.cursor !== undefined){
+let data9 = data.cursor;
+if(typeof data9 !== "string"){
+let dataType5 = typeof data9;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data9) && data9.length == 1){
+data9 = data9[0];
+dataType5 = typeof data9;
+if(typeof data9 === "string"){
+coerced5 = data9;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data9;
+}
+else if(data9 === null){
+coerced5 = "";
+}
+else {
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data9 = coerced5;
+if(data !== undefined){
+data["cursor"] = coerced5;
+}
+}
+}
+if(typeof data9 === "string"){
+if(func_7a031813(data9) > 4000){
+const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(func_7a031813(data9) < 1){
+const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data14 = data.metadata;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(Object.keys(data14).length > 8){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+for(const key1 in data14){
+const _errs24 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+var valid3 = _errs24 === errors;
+if(!valid3){
+const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+for(const key2 in data14){
+let data15 = data14[key2];
+if(typeof data15 !== "string"){
+let dataType6 = typeof data15;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data15) && data15.length == 1){
+data15 = data15[0];
+dataType6 = typeof data15;
+if(typeof data15 === "string"){
+coerced6 = data15;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data15;
+}
+else if(data15 === null){
+coerced6 = "";
+}
+else {
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data15 = coerced6;
+if(data14 !== undefined){
+data14[key2] = coerced6;
+}
+}
+}
+if(typeof data15 === "string"){
+if(func_7a031813(data15) > 512){
+const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+else {
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+validate_queryListAllRefunds.errors = vErrors;
+return errors === 0;
+}
+validate_queryListAllRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListCheckouts = validate_queryListCheckouts;
+const schema_queryListCheckouts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","expires_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:CheckoutStatus"}},"order_id":{"$ref":"spec:OrderId"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListCheckouts"};
+const schema_spec_CheckoutStatus = {"type":"string","enum":["open","complete","expired"],"$id":"spec:CheckoutStatus"};
+
+function validate_spec_CheckoutStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CheckoutStatus" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CheckoutStatus.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "open") || (data === "complete")) || (data === "expired"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutStatus.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_CheckoutStatus.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CheckoutStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryListCheckouts(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListCheckouts" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListCheckouts.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListCheckouts.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.sort;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["sort"] = coerced2;
+}
+}
+}
+if(!(((data2 === "created_at") || (data2 === "updated_at")) || (data2 === "expires_at"))){
+const err8 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+let data3 = data.order;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["order"] = coerced3;
+}
+}
+}
+if(!((data3 === "asc") || (data3 === "desc"))){
+const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.status !== undefined){
+let data6 = data.status;
+if(!(Array.isArray(data6))){
+let dataType4 = typeof data6;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType4 = typeof data6;
+if(Array.isArray(data6)){
+coerced4 = data6;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 === "string" || dataType4 === "number"
+              || dataType4 === "boolean" || data6 === null){
+coerced4 = [data6];
+}
+else {
+const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data6 = coerced4;
+if(data !== undefined){
+data["status"] = coerced4;
+}
+}
+}
+if(Array.isArray(data6)){
+if(data6.length > 10){
+const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+const len0 = data6.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_CheckoutStatus(data6[i0], {instancePath:instancePath+"/status/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CheckoutStatus.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.order_id !== undefined){
+if(!(validate_spec_OrderId(data.order_id, {instancePath:instancePath+"/order_id",parentData:data,parentDataProperty:"order_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderId.errors);
+errors = vErrors.length;
+}
+}
+if(data.cursor !== undefined){
+let data9 = data.cursor;
+if(typeof data9 !== "string"){
+let dataType5 = typeof data9;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data9) && data9.length == 1){
+data9 = data9[0];
+dataType5 = typeof data9;
+if(typeof data9 === "string"){
+coerced5 = data9;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data9;
+}
+else if(data9 === null){
+coerced5 = "";
+}
+else {
+const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data9 = coerced5;
+if(data !== undefined){
+data["cursor"] = coerced5;
+}
+}
+}
+if(typeof data9 === "string"){
+if(func_7a031813(data9) > 4000){
+const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(func_7a031813(data9) < 1){
+const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data14 = data.metadata;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(Object.keys(data14).length > 8){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+for(const key1 in data14){
+const _errs24 = errors;
+if(typeof key1 === "string"){
+if(func_7a031813(key1) > 64){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(func_7a031813(key1) < 1){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+var valid3 = _errs24 === errors;
+if(!valid3){
+const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+for(const key2 in data14){
+let data15 = data14[key2];
+if(typeof data15 !== "string"){
+let dataType6 = typeof data15;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data15) && data15.length == 1){
+data15 = data15[0];
+dataType6 = typeof data15;
+if(typeof data15 === "string"){
+coerced6 = data15;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data15;
+}
+else if(data15 === null){
+coerced6 = "";
+}
+else {
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data15 = coerced6;
+if(data14 !== undefined){
+data14[key2] = coerced6;
+}
+}
+}
+if(typeof data15 === "string"){
+if(func_7a031813(data15) > 512){
+const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+else {
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+validate_queryListCheckouts.errors = vErrors;
+return errors === 0;
+}
+validate_queryListCheckouts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.queryListSubscriptions = validate_queryListSubscriptions;
-const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
+const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","current_period_end"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -13700,22 +14844,28 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
 if(data.status !== undefined){
-let data5 = data.status;
-if(!(Array.isArray(data5))){
-let dataType4 = typeof data5;
+let data6 = data.status;
+if(!(Array.isArray(data6))){
+let dataType4 = typeof data6;
 let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType4 = typeof data5;
-if(Array.isArray(data5)){
-coerced4 = data5;
+if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType4 = typeof data6;
+if(Array.isArray(data6)){
+coerced4 = data6;
 }
 }
 if(!(coerced4 !== undefined)){
 if(dataType4 === "string" || dataType4 === "number"
-              || dataType4 === "boolean" || data5 === null){
-coerced4 = [data5];
+              || dataType4 === "boolean" || data6 === null){
+coerced4 = [data6];
 }
 else {
 const err11 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
@@ -13729,14 +14879,14 @@ errors++;
 }
 }
 if(coerced4 !== undefined){
-data5 = coerced4;
+data6 = coerced4;
 if(data !== undefined){
 data["status"] = coerced4;
 }
 }
 }
-if(Array.isArray(data5)){
-if(data5.length > 10){
+if(Array.isArray(data6)){
+if(data6.length > 10){
 const err12 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err12];
@@ -13746,9 +14896,9 @@ vErrors.push(err12);
 }
 errors++;
 }
-const len0 = data5.length;
+const len0 = data6.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_SubscriptionStatus(data5[i0], {instancePath:instancePath+"/status/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_SubscriptionStatus(data6[i0], {instancePath:instancePath+"/status/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_SubscriptionStatus.errors);
 errors = vErrors.length;
 }
@@ -13756,22 +14906,22 @@ errors = vErrors.length;
 }
 }
 if(data.cursor !== undefined){
-let data7 = data.cursor;
-if(typeof data7 !== "string"){
-let dataType5 = typeof data7;
+let data8 = data.cursor;
+if(typeof data8 !== "string"){
+let dataType5 = typeof data8;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType5 = typeof data7;
-if(typeof data7 === "string"){
-coerced5 = data7;
+if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType5 = typeof data8;
+if(typeof data8 === "string"){
+coerced5 = data8;
 }
 }
 if(!(coerced5 !== undefined)){
 if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data7;
+coerced5 = "" + data8;
 }
-else if(data7 === null){
+else if(data8 === null){
 coerced5 = "";
 }
 else {
@@ -13786,14 +14936,14 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data7 = coerced5;
+data8 = coerced5;
 if(data !== undefined){
 data["cursor"] = coerced5;
 }
 }
 }
-if(typeof data7 === "string"){
-if(func_7a031813(data7) > 4000){
+if(typeof data8 === "string"){
+if(func_7a031813(data8) > 4000){
 const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err14];
@@ -13803,7 +14953,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(func_7a031813(data7) < 1){
+if(func_7a031813(data8) < 1){
 const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err15];
@@ -13840,9 +14990,9 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-let data12 = data.metadata;
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-if(Object.keys(data12).length > 8){
+let data13 = data.metadata;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(Object.keys(data13).length > 8){
 const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err16];
@@ -13852,8 +15002,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-for(const key1 in data12){
-const _errs22 = errors;
+for(const key1 in data13){
+const _errs23 = errors;
 if(typeof key1 === "string"){
 if(func_7a031813(key1) > 64){
 const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -13876,7 +15026,7 @@ vErrors.push(err18);
 errors++;
 }
 }
-var valid3 = _errs22 === errors;
+var valid3 = _errs23 === errors;
 if(!valid3){
 const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -13888,23 +15038,23 @@ vErrors.push(err19);
 errors++;
 }
 }
-for(const key2 in data12){
-let data13 = data12[key2];
-if(typeof data13 !== "string"){
-let dataType6 = typeof data13;
+for(const key2 in data13){
+let data14 = data13[key2];
+if(typeof data14 !== "string"){
+let dataType6 = typeof data14;
 let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data13) && data13.length == 1){
-data13 = data13[0];
-dataType6 = typeof data13;
-if(typeof data13 === "string"){
-coerced6 = data13;
+if(dataType6 == 'object' && Array.isArray(data14) && data14.length == 1){
+data14 = data14[0];
+dataType6 = typeof data14;
+if(typeof data14 === "string"){
+coerced6 = data14;
 }
 }
 if(!(coerced6 !== undefined)){
 if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data13;
+coerced6 = "" + data14;
 }
-else if(data13 === null){
+else if(data14 === null){
 coerced6 = "";
 }
 else {
@@ -13919,14 +15069,14 @@ errors++;
 }
 }
 if(coerced6 !== undefined){
-data13 = coerced6;
-if(data12 !== undefined){
-data12[key2] = coerced6;
+data14 = coerced6;
+if(data13 !== undefined){
+data13[key2] = coerced6;
 }
 }
 }
-if(typeof data13 === "string"){
-if(func_7a031813(data13) > 512){
+if(typeof data14 === "string"){
+if(func_7a031813(data14) > 512){
 const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err21];

@@ -1349,7 +1349,7 @@ export interface paths {
         };
         /**
          * List orders
-         * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted.
+         * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. With the scope `admin`: all orders, or those of a project or a user.
          */
         get: operations["listOrders"];
         put?: never;
@@ -1485,6 +1485,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/payments/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List refunds
+         * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `admin`: all refunds, or those of a project or a user.
+         */
+        get: operations["listAllRefunds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/payments/checkout": {
         parameters: {
             query?: never;
@@ -1492,7 +1512,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List checkout sessions
+         * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. With the scope `admin`: all sessions, or those of a project or a user.
+         */
+        get: operations["listCheckouts"];
         put?: never;
         /**
          * Create a checkout session
@@ -1560,7 +1584,7 @@ export interface paths {
         };
         /**
          * List subscriptions
-         * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted.
+         * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. With the scope `admin`: all subscriptions, or those of a project or a user.
          */
         get: operations["listSubscriptions"];
         put?: never;
@@ -5636,6 +5660,12 @@ export interface components {
          */
         OrderCreate: OrderCreate;
         /**
+         * `pending` until the gateway confirms the refund.
+         * @example succeeded
+         * @enum {string}
+         */
+        RefundStatus: RefundStatus;
+        /**
          * The ID of a refund. It starts with `ref_`.
          * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
          */
@@ -5653,10 +5683,19 @@ export interface components {
          */
         RefundCreate: RefundCreate;
         /**
+         * `complete` sessions are paid; `expired` sessions can no longer be paid.
+         * @enum {string}
+         */
+        CheckoutStatus: CheckoutStatus;
+        /**
          * `payment` for a one-time order, `subscription` to start a subscription.
          * @enum {string}
          */
         CheckoutMode: CheckoutMode;
+        /** A payment page for one order. */
+        Checkout: Checkout;
+        /** A page of checkout sessions. */
+        CheckoutList: CheckoutList;
         /**
          * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
          * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
@@ -5676,8 +5715,6 @@ export interface components {
          *     }
          */
         CheckoutCreate: CheckoutCreate;
-        /** A payment page for one order. */
-        Checkout: Checkout;
         /**
          * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
          * @example active
@@ -5740,6 +5777,8 @@ export interface components {
          * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         EventId: EventId;
+        /** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
+        Actor: Actor;
         /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
         PlatformEvent: PlatformEvent;
         /** A page of the event log. */
@@ -6592,6 +6631,10 @@ export interface components {
         DocumentId: DocumentId;
         /** Only active (`true`) or only inactive (`false`) items. */
         IsActive: boolean;
+        /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+        SalesOfProject: ProjectId;
+        /** Only resources of this user. Other users than yourself require the scope `admin`. */
+        SalesOfUser: UserId;
         /** The id of the order. */
         OrderId: OrderId;
         /** The id of the checkout session. */
@@ -10233,6 +10276,72 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAllRefunds: {
+        parameters: {
+            query?: ListAllRefundsQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of refunds. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of refunds. */
+                    "application/json": RefundList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCheckouts: {
+        parameters: {
+            query?: ListCheckoutsQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of checkout sessions. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of checkout sessions. */
+                    "application/json": CheckoutList;
+                };
+            };
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -14436,6 +14545,8 @@ export interface Order {
     number: string;
     /** The project of the order. `null` for your own order. */
     project_id: ProjectId | null;
+    /** The user who ordered. */
+    user_id: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
     status: OrderStatus;
     /** The products ordered. */
@@ -14504,6 +14615,12 @@ export interface OrderCreate {
     metadata?: Metadata;
 }
 /**
+ * `pending` until the gateway confirms the refund.
+ * @example succeeded
+ * @enum {string}
+ */
+export type RefundStatus = "pending" | "succeeded" | "failed";
+/**
  * The ID of a refund. It starts with `ref_`.
  * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
  */
@@ -14516,6 +14633,8 @@ export interface Refund {
     order_id: OrderId;
     /** The project of the order. `null` for your own order. */
     project_id: ProjectId | null;
+    /** The user who ordered. */
+    user_id: UserId;
     /**
      * Refunded amount, in the minor unit of the currency.
      * @example 500
@@ -14523,12 +14642,8 @@ export interface Refund {
     amount: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
-    /**
-     * `pending` until the gateway confirms the refund.
-     * @example succeeded
-     * @enum {string}
-     */
-    status: "pending" | "succeeded" | "failed";
+    /** `pending` until the gateway confirms the refund. */
+    status: RefundStatus;
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -14567,10 +14682,74 @@ export interface RefundCreate {
     metadata?: Metadata;
 }
 /**
+ * `complete` sessions are paid; `expired` sessions can no longer be paid.
+ * @enum {string}
+ */
+export type CheckoutStatus = "open" | "complete" | "expired";
+/**
  * `payment` for a one-time order, `subscription` to start a subscription.
  * @enum {string}
  */
 export type CheckoutMode = "payment" | "subscription";
+/** A payment page for one order. */
+export interface Checkout {
+    /** The id of the checkout session. */
+    id: CheckoutId;
+    /**
+     * The payment page; redirect the customer there. Anyone with this URL can pay.
+     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    url: string;
+    /** `payment` for a one-time order, `subscription` to start a subscription. */
+    mode: CheckoutMode;
+    /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
+    status: CheckoutStatus;
+    /**
+     * Whether the order was paid by this session.
+     * @enum {string}
+     */
+    payment_status: "unpaid" | "paid";
+    /** The order to pay. */
+    order_id: OrderId | null;
+    /**
+     * The subscription that starts with the payment. `null` with the mode `payment`.
+     * @example null
+     */
+    subscription_id: SubscriptionId | null;
+    /** The project of the order. `null` for your own order. */
+    project_id: ProjectId | null;
+    /** The user who ordered. */
+    user_id: UserId;
+    /** Amount to pay, in the minor unit of the currency. */
+    total_amount: Amount;
+    /** ISO 4217 currency code in lowercase. */
+    currency: Currency;
+    /**
+     * Where the customer is redirected after the payment.
+     * @example https://shop.example/thanks
+     */
+    success_url: string;
+    /**
+     * Where the customer is redirected to leave without paying.
+     * @example https://shop.example/cart
+     */
+    cancel_url: string;
+    /** When the session expires if it is not paid. */
+    expires_at: Timestamp;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
+    /** When the session was created. */
+    created_at: Timestamp;
+    /** When the session was last updated. */
+    updated_at: Timestamp;
+}
+/** A page of checkout sessions. */
+export interface CheckoutList {
+    /** The checkout sessions of this page. */
+    data: Checkout[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
 /**
  * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
  * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
@@ -14610,59 +14789,6 @@ export interface CheckoutCreate {
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
-/** A payment page for one order. */
-export interface Checkout {
-    /** The id of the checkout session. */
-    id: CheckoutId;
-    /**
-     * The payment page; redirect the customer there. Anyone with this URL can pay.
-     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
-     */
-    url: string;
-    /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode: CheckoutMode;
-    /**
-     * `complete` sessions are paid; `expired` sessions can no longer be paid.
-     * @enum {string}
-     */
-    status: "open" | "complete" | "expired";
-    /**
-     * Whether the order was paid by this session.
-     * @enum {string}
-     */
-    payment_status: "unpaid" | "paid";
-    /** The order to pay. */
-    order_id: OrderId | null;
-    /**
-     * The subscription that starts with the payment. `null` with the mode `payment`.
-     * @example null
-     */
-    subscription_id: SubscriptionId | null;
-    /** The project of the order. `null` for your own order. */
-    project_id: ProjectId | null;
-    /** Amount to pay, in the minor unit of the currency. */
-    total_amount: Amount;
-    /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
-    /**
-     * Where the customer is redirected after the payment.
-     * @example https://shop.example/thanks
-     */
-    success_url: string;
-    /**
-     * Where the customer is redirected to leave without paying.
-     * @example https://shop.example/cart
-     */
-    cancel_url: string;
-    /** When the session expires if it is not paid. */
-    expires_at: Timestamp;
-    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
-    metadata: Metadata;
-    /** When the session was created. */
-    created_at: Timestamp;
-    /** When the session was last updated. */
-    updated_at: Timestamp;
-}
 /**
  * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
  * @example active
@@ -14675,6 +14801,8 @@ export interface Subscription {
     id: SubscriptionId;
     /** The project of the subscription. `null` for your own. */
     project_id: ProjectId | null;
+    /** The user who subscribed. */
+    user_id: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
     status: SubscriptionStatus;
     /** The recurring price. */
@@ -14815,6 +14943,24 @@ export type EventType = "profile.updated" | "settings.updated" | "api_key.create
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type EventId = string;
+/** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
+export interface Actor {
+    /**
+     * `api_key` for a request with an API key, else `system`.
+     * @example api_key
+     * @enum {string}
+     */
+    type: "api_key" | "system";
+    /** The id of the API key. `null` for `system`. */
+    id: ApiKeyId | null;
+    /**
+     * The name of the API key. `null` for `system`.
+     * @example CI
+     */
+    name: string | null;
+    /** The user who owns the API key. `null` for `system`. */
+    user_id: UserId | null;
+}
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
 export type PlatformEvent = ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationRevokedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
@@ -15214,6 +15360,8 @@ export interface ProfileUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15298,6 +15446,8 @@ export interface SettingsUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15394,6 +15544,8 @@ export interface ApiKeyCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15434,6 +15586,8 @@ export interface ApiKeyRotatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15474,6 +15628,8 @@ export interface ApiKeyRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15555,6 +15711,8 @@ export interface UserCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15595,6 +15753,8 @@ export interface UserUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15645,6 +15805,8 @@ export interface UserDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15797,6 +15959,8 @@ export interface ProjectCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15837,6 +16001,8 @@ export interface ProjectUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15877,6 +16043,8 @@ export interface ProjectArchivedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15917,6 +16085,8 @@ export interface ProjectUnarchivedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15957,6 +16127,8 @@ export interface ProjectDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -15997,6 +16169,8 @@ export interface ProjectRestoredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16059,6 +16233,8 @@ export interface MemberAddedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16099,6 +16275,8 @@ export interface MemberUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16139,6 +16317,8 @@ export interface MemberRemovedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16208,6 +16388,8 @@ export interface InvitationCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16248,6 +16430,8 @@ export interface InvitationRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16327,6 +16511,8 @@ export interface AvatarUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16367,6 +16553,8 @@ export interface AvatarDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16468,6 +16656,8 @@ export interface FileCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16508,6 +16698,8 @@ export interface FileUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16548,6 +16740,8 @@ export interface FileDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16627,6 +16821,8 @@ export interface UploadCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16667,6 +16863,8 @@ export interface UploadDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16746,6 +16944,8 @@ export interface FileLinkCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16786,6 +16986,8 @@ export interface FileLinkRevokedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16872,6 +17074,8 @@ export interface SessionCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16912,6 +17116,8 @@ export interface SessionUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -16952,6 +17158,8 @@ export interface SessionDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17043,6 +17251,8 @@ export interface MessageUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17083,6 +17293,8 @@ export interface ChatCompletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17123,6 +17335,8 @@ export interface ChatFailedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17163,6 +17377,8 @@ export interface ChatCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17258,6 +17474,8 @@ export interface KnowledgeBaseCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17298,6 +17516,8 @@ export interface KnowledgeBaseUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17338,6 +17558,8 @@ export interface KnowledgeBaseDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17454,6 +17676,8 @@ export interface DocumentCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17494,6 +17718,8 @@ export interface DocumentUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17534,6 +17760,8 @@ export interface DocumentReadyEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17574,6 +17802,8 @@ export interface DocumentFailedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17614,6 +17844,8 @@ export interface DocumentDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17677,6 +17909,8 @@ export interface ProductCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17717,6 +17951,8 @@ export interface ProductUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17778,6 +18014,8 @@ export interface PriceCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17818,6 +18056,8 @@ export interface PriceUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17843,6 +18083,8 @@ export interface OrderBefore {
     number?: string;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
+    /** The user who ordered. */
+    user_id?: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
     status?: OrderStatus;
     /** The products ordered. */
@@ -17900,6 +18142,8 @@ export interface OrderCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17940,6 +18184,8 @@ export interface OrderPaidEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -17980,6 +18226,8 @@ export interface OrderCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18020,6 +18268,8 @@ export interface OrderRefundedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18042,6 +18292,8 @@ export interface RefundBefore {
     order_id?: OrderId;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
+    /** The user who ordered. */
+    user_id?: UserId;
     /**
      * Refunded amount, in the minor unit of the currency.
      * @example 500
@@ -18049,12 +18301,8 @@ export interface RefundBefore {
     amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency?: Currency;
-    /**
-     * `pending` until the gateway confirms the refund.
-     * @example succeeded
-     * @enum {string}
-     */
-    status?: "pending" | "succeeded" | "failed";
+    /** `pending` until the gateway confirms the refund. */
+    status?: RefundStatus;
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -18093,6 +18341,8 @@ export interface RefundCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18133,6 +18383,8 @@ export interface RefundUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18158,11 +18410,8 @@ export interface CheckoutBefore {
     url?: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
     mode?: CheckoutMode;
-    /**
-     * `complete` sessions are paid; `expired` sessions can no longer be paid.
-     * @enum {string}
-     */
-    status?: "open" | "complete" | "expired";
+    /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
+    status?: CheckoutStatus;
     /**
      * Whether the order was paid by this session.
      * @enum {string}
@@ -18177,6 +18426,8 @@ export interface CheckoutBefore {
     subscription_id?: SubscriptionId | null;
     /** The project of the order. `null` for your own order. */
     project_id?: ProjectId | null;
+    /** The user who ordered. */
+    user_id?: UserId;
     /** Amount to pay, in the minor unit of the currency. */
     total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
@@ -18226,6 +18477,8 @@ export interface CheckoutCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18266,6 +18519,8 @@ export interface CheckoutCompletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18306,6 +18561,8 @@ export interface CheckoutExpiredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18326,6 +18583,8 @@ export interface SubscriptionBefore {
     id?: SubscriptionId;
     /** The project of the subscription. `null` for your own. */
     project_id?: ProjectId | null;
+    /** The user who subscribed. */
+    user_id?: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
     status?: SubscriptionStatus;
     /** The recurring price. */
@@ -18390,6 +18649,8 @@ export interface SubscriptionCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18430,6 +18691,8 @@ export interface SubscriptionUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18470,6 +18733,8 @@ export interface SubscriptionCanceledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18546,6 +18811,8 @@ export interface WebhookEndpointCreatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18586,6 +18853,8 @@ export interface WebhookEndpointUpdatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18626,6 +18895,8 @@ export interface WebhookEndpointDeletedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18666,6 +18937,8 @@ export interface WebhookEndpointSecretRotatedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18706,6 +18979,8 @@ export interface WebhookEndpointTestedEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18764,6 +19039,8 @@ export interface WebhookEndpointRecoveredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18804,6 +19081,8 @@ export interface WebhookEndpointDisabledEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -18890,6 +19169,8 @@ export interface WebhookDeliveryRedeliveredEvent {
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
     /**
      * Format: int64
      * Position in the event log. Gaps in the sequence are events that you cannot read.
@@ -19911,8 +20192,10 @@ export interface ListOrdersQuery {
     sort?: "created_at" | "updated_at" | "total_amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
     /** Only orders with one of these statuses. */
     status?: OrderStatus[];
     /** Only orders of this subscription. */
@@ -19982,7 +20265,7 @@ export interface ListRefundsQuery {
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only refunds with one of these statuses. */
-    status?: ("pending" | "succeeded" | "failed")[];
+    status?: RefundStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20018,6 +20301,66 @@ export interface GetRefundPath {
     /** The id of the refund. */
     refund_id: RefundId;
 }
+export interface ListAllRefundsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "amount";
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
+    /** Only refunds with one of these statuses. */
+    status?: RefundStatus[];
+    /** Only refunds of this order. */
+    order_id?: OrderId;
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
+}
+export interface ListCheckoutsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "expires_at";
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
+    /** Only checkout sessions with one of these statuses. */
+    status?: CheckoutStatus[];
+    /** Only checkout sessions of this order. */
+    order_id?: OrderId;
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
+}
 export interface CreateCheckoutHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -20047,8 +20390,10 @@ export interface ListSubscriptionsQuery {
     sort?: "created_at" | "updated_at" | "current_period_end";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
     /** Only subscriptions with one of these statuses. */
     status?: SubscriptionStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */

@@ -27,7 +27,7 @@ export const addRefundedAmount = one<{ amount: number; at: Date | string; order_
     THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
   updated_at = greatest($2, updated_at + interval '1 millisecond')
 WHERE id = $3 AND status IN ('paid', 'partially_refunded')
-RETURNING o.id, o.number, o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -38,6 +38,7 @@ o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_
 export interface AddRefundedAmountRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -107,6 +108,23 @@ export interface DetachOrdersRow {
 }
 
 /**
+ * Detaches a batch of refunds from a project.
+ * @see prisma/sql/payments/detach-refunds.sql
+ */
+export const detachRefunds = one<{ project_id: string; limit: number }, DetachRefundsRow>(
+  'payments/detach-refunds',
+  `WITH detached AS (
+  UPDATE refunds SET project_id = NULL
+  WHERE id = ANY(ARRAY(SELECT id FROM refunds WHERE project_id = $1 LIMIT $2)) RETURNING 1
+)
+SELECT count(*)::int AS n FROM detached`,
+  ['project_id', 'limit'],
+)
+export interface DetachRefundsRow {
+  n: number
+}
+
+/**
  * Detaches a batch of subscriptions from a project.
  * @see prisma/sql/payments/detach-subscriptions.sql
  */
@@ -140,7 +158,7 @@ WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
  */
 export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   'payments/find-checkout',
-  `SELECT c.id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
@@ -150,6 +168,7 @@ WHERE c.id = $1`,
 )
 export interface FindCheckoutRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -311,7 +330,7 @@ export interface FindOrderOfRefundRow {
  */
 export const findOrder = optional<{ id: string }, FindOrderRow>(
   'payments/find-order',
-  `SELECT o.id, o.number, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -324,6 +343,7 @@ WHERE o.id = $1`,
 export interface FindOrderRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -441,9 +461,9 @@ export interface FindRefundStatusRow {
  */
 export const findRefund = optional<{ order_id: string; id: string }, FindRefundRow>(
   'payments/find-refund',
-  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata,
+  `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
 r.created_at, r.updated_at
-FROM refunds r JOIN orders o ON o.id = r.order_id
+FROM refunds r
 WHERE r.order_id = $1 AND r.id = $2`,
   ['order_id', 'id'],
 )
@@ -451,6 +471,7 @@ export interface FindRefundRow {
   id: string
   order_id: string
   project_id: string | null
+  user_id: string
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -484,7 +505,7 @@ export interface FindStartOfNewInvoicesRow {
  */
 export const findSubscription = optional<{ id: string }, FindSubscriptionRow>(
   'payments/find-subscription',
-  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
@@ -493,6 +514,7 @@ WHERE s.id = $1`,
 )
 export interface FindSubscriptionRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -554,7 +576,7 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
     $9, $10, $11, $12, $13, $14, $15, $16)
   RETURNING *
 ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
-SELECT c.id, c.url, c.mode, c.status,
+SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
@@ -562,6 +584,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 )
 export interface InsertCheckoutRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -617,7 +640,7 @@ export const insertOrder = one<{ id: string; number: string; project_id: string 
     WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
   RETURNING *
 )
-SELECT o.id, o.number, o.status,
+SELECT o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM i i WHERE i.order_id = o.id) AS "items",
@@ -628,6 +651,7 @@ o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_
 export interface InsertOrderRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -714,14 +738,17 @@ export interface InsertProductRow {
 }
 
 /**
- * Inserts a pending refund.
+ * Inserts a pending refund of an order, for the owner and the project of the order.
  * @see prisma/sql/payments/insert-refund.sql
  */
-export const insertRefund = none<{ id: string; order_id: string; payment_id: string; amount: number; currency: string; reason: string | null; metadata: object | string; created_at: Date | string }>(
+export const insertRefund = none<{ id: string; payment_id: string; amount: number; currency: string; reason: string | null; metadata: object | string; created_at: Date | string; order_id: string }>(
   'payments/insert-refund',
-  `INSERT INTO refunds (id, order_id, payment_id, amount, currency, reason, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
-  ['id', 'order_id', 'payment_id', 'amount', 'currency', 'reason', 'metadata', 'created_at'],
+  `INSERT INTO refunds (id, order_id, project_id, owner_id, payment_id, amount, currency, reason, metadata,
+  created_at, updated_at)
+SELECT $1, o.id, o.project_id, o.owner_id, $2, $3, $4, $5, $6, $7,
+  $7
+FROM orders o WHERE o.id = $8`,
+  ['id', 'payment_id', 'amount', 'currency', 'reason', 'metadata', 'created_at', 'order_id'],
 )
 
 /**
@@ -738,31 +765,139 @@ VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
 )
 
 /**
- * The orders of a workspace.
+ * Refunds. Without a filter: all refunds, for operators.
+ * @see prisma/sql/payments/list-all-refunds.sql
+ */
+export const listAllRefunds = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
+  'payments/list-all-refunds',
+  {
+    select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
+r.created_at, r.updated_at
+FROM refunds r
+WHERE true`,
+    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    filters: {
+      space_id: { sql: `coalesce(r.project_id, r.owner_id) = $1` },
+      user_id: { sql: `r.owner_id = $2` },
+      created_after: { sql: `r.id >= id_at('ref', $3)`, searches: true },
+      created_before: { sql: `r.id < id_at('ref', $4)`, searches: true },
+      updated_after: { sql: `r.updated_at >= $5`, searches: true },
+      updated_before: { sql: `r.updated_at < $6`, searches: true },
+      metadata: { sql: `r.metadata <> '{}' AND r.metadata @> $7::jsonb`, searches: true },
+      status: { sql: `r.status = ANY($8)` },
+      order_id: { sql: `r.order_id = $9` },
+    },
+    sorts: {
+      created_at: `r.id`,
+      amount: `r.amount`,
+      updated_at: `r.updated_at`,
+    },
+    id: `r.id`,
+    totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds'`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND status = ANY($8::"RefundStatus"[]::text[])`,
+    },
+  },
+)
+export interface ListAllRefundsRow {
+  id: string
+  order_id: string
+  project_id: string | null
+  user_id: string
+  amount: number
+  currency: Schemas['Currency']
+  status: 'pending' | 'succeeded' | 'failed'
+  reason: string | null
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * Checkout sessions. Without a filter: all sessions, for operators.
+ * @see prisma/sql/payments/list-checkouts.sql
+ */
+export const listCheckouts = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
+  'payments/list-checkouts',
+  {
+    select: `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
+c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
+c.metadata, c.created_at, c.updated_at, c.project_id
+FROM checkouts c
+WHERE true`,
+    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    filters: {
+      space_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
+      user_id: { sql: `c.owner_id = $2` },
+      created_after: { sql: `c.id >= id_at('chk', $3)`, searches: true },
+      created_before: { sql: `c.id < id_at('chk', $4)`, searches: true },
+      updated_after: { sql: `c.updated_at >= $5`, searches: true },
+      updated_before: { sql: `c.updated_at < $6`, searches: true },
+      metadata: { sql: `c.metadata <> '{}' AND c.metadata @> $7::jsonb`, searches: true },
+      status: { sql: `c.status = ANY($8)` },
+      order_id: { sql: `c.order_id = $9` },
+    },
+    sorts: {
+      created_at: `c.id`,
+      expires_at: `c.expires_at`,
+      updated_at: `c.updated_at`,
+    },
+    id: `c.id`,
+    totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts'`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($8::"CheckoutStatus"[]::text[])`,
+    },
+  },
+)
+export interface ListCheckoutsRow {
+  id: string
+  user_id: string
+  url: string
+  mode: 'payment' | 'subscription'
+  status: 'open' | 'complete' | 'expired'
+  payment_status: 'paid' | 'unpaid'
+  order_id: string
+  subscription_id: string | null
+  total_amount: number
+  currency: Schemas['Currency']
+  success_url: string
+  cancel_url: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
+ * Orders. Without a filter: all orders, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
-export const listOrders = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
+export const listOrders = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
   'payments/list-orders',
   {
-    select: `SELECT o.id, o.number, o.status,
+    select: `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
 o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id
 FROM orders o
-WHERE o.space_id = $1`,
-    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
+WHERE true`,
+    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
     filters: {
-      created_after: { sql: `o.id >= id_at('ord', $2)`, searches: true },
-      created_before: { sql: `o.id < id_at('ord', $3)`, searches: true },
-      updated_after: { sql: `o.updated_at >= $4`, searches: true },
-      updated_before: { sql: `o.updated_at < $5`, searches: true },
-      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $6::jsonb`, searches: true },
-      status: { sql: `o.status = ANY($7)` },
-      subscription_id: { sql: `o.subscription_id = $8` },
-      number: { sql: `o.number = $9` },
-      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $10)`, searches: true },
+      space_id: { sql: `o.space_id = $1` },
+      user_id: { sql: `o.owner_id = $2` },
+      created_after: { sql: `o.id >= id_at('ord', $3)`, searches: true },
+      created_before: { sql: `o.id < id_at('ord', $4)`, searches: true },
+      updated_after: { sql: `o.updated_at >= $5`, searches: true },
+      updated_before: { sql: `o.updated_at < $6`, searches: true },
+      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $7::jsonb`, searches: true },
+      status: { sql: `o.status = ANY($8)` },
+      subscription_id: { sql: `o.subscription_id = $9` },
+      number: { sql: `o.number = $10` },
+      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $11)`, searches: true },
     },
     sorts: {
       created_at: `o.id`,
@@ -771,12 +906,15 @@ WHERE o.space_id = $1`,
     },
     id: `o.id`,
     totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders'`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($8::"OrderStatus"[]::text[])`,
     },
   },
 )
 export interface ListOrdersRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -898,9 +1036,9 @@ export interface ListProductsRow {
 export const listRefunds = page<{ order_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[] }, 'created_at' | 'amount' | 'updated_at', ListRefundsRow>(
   'payments/list-refunds',
   {
-    select: `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata,
+    select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
 r.created_at, r.updated_at
-FROM refunds r JOIN orders o ON o.id = r.order_id
+FROM refunds r
 WHERE r.order_id = $1`,
     names: ['order_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
@@ -925,6 +1063,7 @@ export interface ListRefundsRow {
   id: string
   order_id: string
   project_id: string | null
+  user_id: string
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -935,25 +1074,27 @@ export interface ListRefundsRow {
 }
 
 /**
- * The subscriptions of a workspace.
+ * Subscriptions. Without a filter: all subscriptions, for operators.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
+export const listSubscriptions = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
-    select: `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+    select: `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
-WHERE s.space_id = $1`,
-    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
+WHERE true`,
+    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
-      created_after: { sql: `s.id >= id_at('sub', $2)`, searches: true },
-      created_before: { sql: `s.id < id_at('sub', $3)`, searches: true },
-      updated_after: { sql: `s.updated_at >= $4`, searches: true },
-      updated_before: { sql: `s.updated_at < $5`, searches: true },
-      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $6::jsonb`, searches: true },
-      status: { sql: `s.status = ANY($7)` },
+      space_id: { sql: `s.space_id = $1` },
+      user_id: { sql: `s.owner_id = $2` },
+      created_after: { sql: `s.id >= id_at('sub', $3)`, searches: true },
+      created_before: { sql: `s.id < id_at('sub', $4)`, searches: true },
+      updated_after: { sql: `s.updated_at >= $5`, searches: true },
+      updated_before: { sql: `s.updated_at < $6`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $7::jsonb`, searches: true },
+      status: { sql: `s.status = ANY($8)` },
     },
     sorts: {
       created_at: `s.id`,
@@ -962,11 +1103,14 @@ WHERE s.space_id = $1`,
     },
     id: `s.id`,
     totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions'`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($8::"SubscriptionStatus"[]::text[])`,
     },
   },
 )
 export interface ListSubscriptionsRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -988,7 +1132,7 @@ export interface ListSubscriptionsRow {
  */
 export const lockCheckout = optional<{ id: string }, LockCheckoutRow>(
   'payments/lock-checkout',
-  `SELECT c.id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
@@ -999,6 +1143,7 @@ FOR NO KEY UPDATE`,
 )
 export interface LockCheckoutRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1027,7 +1172,7 @@ export interface LockCheckoutRow {
  */
 export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutRow>(
   'payments/lock-open-checkout',
-  `SELECT c.id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
@@ -1038,6 +1183,7 @@ FOR NO KEY UPDATE`,
 )
 export interface LockOpenCheckoutRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1066,7 +1212,7 @@ export interface LockOpenCheckoutRow {
  */
 export const lockOrder = optional<{ id: string }, LockOrderRow>(
   'payments/lock-order',
-  `SELECT o.id, o.number, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1080,6 +1226,7 @@ FOR NO KEY UPDATE`,
 export interface LockOrderRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1152,7 +1299,7 @@ export interface LockProductRow {
  */
 export const lockSubscriptionOfOrder = optional<{ order_id: string }, LockSubscriptionOfOrderRow>(
   'payments/lock-subscription-of-order',
-  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
@@ -1162,6 +1309,7 @@ FOR NO KEY UPDATE OF s`,
 )
 export interface LockSubscriptionOfOrderRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -1190,7 +1338,7 @@ export interface LockSubscriptionOfOrderRow {
  */
 export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
   'payments/lock-subscription',
-  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
@@ -1200,6 +1348,7 @@ FOR NO KEY UPDATE`,
 )
 export interface LockSubscriptionRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -1220,6 +1369,29 @@ export interface LockSubscriptionRow {
   card: { brand: string; last4: string; renews: boolean } | null
   project_id: string | null
   owner_id: string
+}
+
+/**
+ * Merges the changes of the counts into one row for each kind and status, unless there are only a few.
+ * Returns the number of merged rows.
+ * @see prisma/sql/payments/merge-sales-counts.sql
+ */
+export const mergeSalesCounts = one<{ limit: number }, MergeSalesCountsRow>(
+  'payments/merge-sales-counts',
+  `WITH merged AS (
+  DELETE FROM sales_counts
+  WHERE (SELECT count(*) FROM sales_counts) > 100
+    AND id = ANY(ARRAY(SELECT id FROM sales_counts ORDER BY id LIMIT $1))
+  RETURNING kind, status, count
+), inserted AS (
+  INSERT INTO sales_counts (kind, status, count)
+  SELECT kind, status, sum(count) FROM merged GROUP BY kind, status HAVING sum(count) <> 0
+)
+SELECT count(*)::int AS n FROM merged`,
+  ['limit'],
+)
+export interface MergeSalesCountsRow {
+  n: number
 }
 
 /**
@@ -1257,7 +1429,7 @@ export interface ReadAbandonedRow {
  */
 export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
   'payments/read-and-lock-subscription',
-  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
 (SELECT your_member.role FROM members your_member
@@ -1271,6 +1443,7 @@ FOR NO KEY UPDATE OF s`,
 )
 export interface ReadAndLockSubscriptionRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -1301,7 +1474,7 @@ export interface ReadAndLockSubscriptionRow {
  */
 export const readCheckoutAndLockProject = optional<{ user_id: string; id: string }, ReadCheckoutAndLockProjectRow>(
   'payments/read-checkout-and-lock-project',
-  `SELECT c.id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -1315,6 +1488,7 @@ WHERE c.id = $2`,
 )
 export interface ReadCheckoutAndLockProjectRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1345,7 +1519,7 @@ export interface ReadCheckoutAndLockProjectRow {
  */
 export const readCheckout = optional<{ user_id: string; id: string }, ReadCheckoutRow>(
   'payments/read-checkout',
-  `SELECT c.id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -1359,6 +1533,7 @@ WHERE c.id = $2`,
 )
 export interface ReadCheckoutRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1429,7 +1604,7 @@ export interface ReadNextPeriodRow {
  */
 export const readOrderAndLockProject = optional<{ user_id: string; id: string }, ReadOrderAndLockProjectRow>(
   'payments/read-order-and-lock-project',
-  `SELECT o.id, o.number, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1446,6 +1621,7 @@ WHERE o.id = $2`,
 export interface ReadOrderAndLockProjectRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1483,7 +1659,7 @@ export interface ReadOrderOfCheckoutRow {
  */
 export const readOrder = optional<{ user_id: string; id: string }, ReadOrderRow>(
   'payments/read-order',
-  `SELECT o.id, o.number, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1500,6 +1676,7 @@ WHERE o.id = $2`,
 export interface ReadOrderRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1590,9 +1767,9 @@ export interface ReadPricesRow {
  */
 export const readRefund = one<{ id: string }, ReadRefundRow>(
   'payments/read-refund',
-  `SELECT r.id, r.order_id, o.project_id, r.amount, r.currency, r.status, r.reason, r.metadata,
+  `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
 r.created_at, r.updated_at
-FROM refunds r JOIN orders o ON o.id = r.order_id
+FROM refunds r
 WHERE r.id = $1`,
   ['id'],
 )
@@ -1600,6 +1777,7 @@ export interface ReadRefundRow {
   id: string
   order_id: string
   project_id: string | null
+  user_id: string
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -1635,7 +1813,7 @@ export interface ReadRefundableRow {
  */
 export const readSubscription = optional<{ user_id: string; id: string }, ReadSubscriptionRow>(
   'payments/read-subscription',
-  `SELECT s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
 (SELECT your_member.role FROM members your_member
@@ -1648,6 +1826,7 @@ WHERE s.id = $2`,
 )
 export interface ReadSubscriptionRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -1713,13 +1892,14 @@ export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id:
   'payments/set-cancel-at-period-end',
   `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL,
   canceled_at = $1
-WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['canceled_at', 'id'],
 )
 export interface SetCancelAtPeriodEndRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -1749,7 +1929,7 @@ export interface SetCancelAtPeriodEndRow {
 export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
   'payments/set-checkout-complete',
   `UPDATE checkouts c SET status = 'complete'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
@@ -1757,6 +1937,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 )
 export interface SetCheckoutCompleteRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1786,7 +1967,7 @@ export interface SetCheckoutCompleteRow {
 export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
   'payments/set-checkout-expired',
   `UPDATE checkouts c SET status = 'expired'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
@@ -1794,6 +1975,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 )
 export interface SetCheckoutExpiredRow {
   id: string
+  user_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1822,13 +2004,14 @@ export interface SetCheckoutExpiredRow {
  */
 export const setDueAtPeriodEnd = one<{ id: string }, SetDueAtPeriodEndRow>(
   'payments/set-due-at-period-end',
-  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['id'],
 )
 export interface SetDueAtPeriodEndRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -1872,13 +2055,14 @@ export interface SetGatewaySessionRow {
  */
 export const setLatestOrder = one<{ order_id: string; id: string }, SetLatestOrderRow>(
   'payments/set-latest-order',
-  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['order_id', 'id'],
 )
 export interface SetLatestOrderRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -1909,7 +2093,7 @@ export const setOrderCanceled = optional<{ at: Date | string; id: string }, SetO
   'payments/set-order-canceled',
   `UPDATE orders o SET status = 'canceled', updated_at = greatest($1, updated_at + interval '1 millisecond')
 WHERE id = $2 AND status = 'pending'
-RETURNING o.id, o.number, o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1920,6 +2104,7 @@ o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_
 export interface SetOrderCanceledRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1945,7 +2130,7 @@ export const setOrderPaid = one<{ at: Date | string; id: string }, SetOrderPaidR
   `UPDATE orders o SET status = 'paid', paid_at = $1,
   updated_at = greatest($1, updated_at + interval '1 millisecond')
 WHERE id = $2 AND status = 'pending'
-RETURNING o.id, o.number, o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1956,6 +2141,7 @@ o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_
 export interface SetOrderPaidRow {
   id: string
   number: string
+  user_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1980,13 +2166,14 @@ export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
   'payments/set-past-due',
   `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
   due_at = period_start + make_interval(days => $1)
-WHERE id = $2 RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['days', 'id'],
 )
 export interface SetPastDueRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -2073,13 +2260,14 @@ export const setSubscriptionActive = optional<{ card: object | string | null; re
   'payments/set-subscription-active',
   `UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($1, card),
   due_at = CASE WHEN $2 THEN period_end END
-WHERE id = $3 AND status = 'past_due' RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $3 AND status = 'past_due' RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['card', 'renews', 'id'],
 )
 export interface SetSubscriptionActiveRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -2110,13 +2298,14 @@ export const setSubscriptionCanceled = optional<{ at: Date | string; id: string 
   'payments/set-subscription-canceled',
   `UPDATE subscriptions s SET status = 'canceled', ended_at = $1, canceled_at = coalesce(canceled_at, $1),
   due_at = NULL
-WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['at', 'id'],
 )
 export interface SetSubscriptionCanceledRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -2191,13 +2380,14 @@ export const startNextPeriod = one<{ order_id: string; id: string }, StartNextPe
   period_end = s.anchor_at + (p.interval_count * (s.period+1)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0
 FROM prices p
 WHERE s.id = $2 AND p.id = s.price_id
-RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['order_id', 'id'],
 )
 export interface StartNextPeriodRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number
@@ -2233,13 +2423,14 @@ export const startSubscription = optional<{ start: Date | string; end: Date | st
   due_at = CASE WHEN $4 THEN $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval END
 FROM prices p
 WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
-RETURNING s.id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['start', 'end', 'card', 'renews', 'id'],
 )
 export interface StartSubscriptionRow {
   id: string
+  user_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled'
   price_id: string
   quantity: number

@@ -1,5 +1,6 @@
 // Checkout sessions: reading and inserting them. An order has at most one open session.
 import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
@@ -7,7 +8,7 @@ import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Page, PageQuery } from '../../infra/database/pagination.ts'
+import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { OwnedOrder } from './orders.ts'
 import type { SalesFilter } from './sales.ts'
@@ -56,18 +57,11 @@ export function toCheckout({
   return checkout
 }
 
-export interface CheckoutListQuery extends PageQuery {
-  sort: 'created_at' | 'expires_at'
-  order: 'asc' | 'desc'
-  status?: Checkout['status']
-  order_id?: string
-}
-
 /** A page of checkout sessions. One statement, including the total. */
 export async function listCheckouts(
   db: Db,
   filter: SalesFilter,
-  query: CheckoutListQuery,
+  query: ListQuery<'listCheckouts'>,
 ): Promise<Page<Checkout>> {
   return await sql.listCheckouts(db, { ...query, ...filter })
 }

@@ -29,16 +29,11 @@ export async function listRefunds(
   return await sql.listRefunds(db, { order_id: orderId, ...query })
 }
 
-export interface AllRefundsQuery extends RefundListQuery {
-  status?: Refund['status']
-  order_id?: string
-}
-
 /** A page of the refunds of all orders. One statement, including the total. */
 export async function listAllRefunds(
   db: Db,
   filter: SalesFilter,
-  query: AllRefundsQuery,
+  query: ListQuery<'listAllRefunds'>,
 ): Promise<Page<Refund>> {
   return await sql.listAllRefunds(db, { ...query, ...filter })
 }

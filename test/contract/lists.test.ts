@@ -433,6 +433,8 @@ const tables: Partial<Record<OperationId, string>> = {
   listProducts: 'products',
   listOrders: 'orders',
   listRefunds: 'refunds',
+  listAllRefunds: 'refunds',
+  listCheckouts: 'checkouts',
   listSubscriptions: 'subscriptions',
   listApiKeys: 'api_keys',
   listMembers: 'members',

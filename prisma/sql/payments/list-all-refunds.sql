@@ -7,17 +7,20 @@ WHERE true
 coalesce(r.project_id, r.owner_id) = :space_id
 -- @filter user_id
 r.owner_id = :user_id
+-- @common r.id=ref r.updated_at r.metadata
 -- @filter status
-r.status = :status
+r.status = ANY(:status)
 -- @filter order_id
 r.order_id = :order_id
 -- @sort created_at
 r.id
 -- @sort amount
 r.amount
+-- @sort updated_at
+r.updated_at
 -- @id
 r.id
 -- @total
 {count-sales kind='refunds'}
 -- @total status
-{count-sales kind='refunds'} AND status = :status::"RefundStatus"::text
+{count-sales kind='refunds'} AND status = ANY(:status::"RefundStatus"[]::text[])

@@ -7,17 +7,20 @@ WHERE true
 coalesce(c.project_id, c.owner_id) = :space_id
 -- @filter user_id
 c.owner_id = :user_id
+-- @common c.id=chk c.updated_at c.metadata
 -- @filter status
-c.status = :status
+c.status = ANY(:status)
 -- @filter order_id
 c.order_id = :order_id
 -- @sort created_at
 c.id
 -- @sort expires_at
 c.expires_at
+-- @sort updated_at
+c.updated_at
 -- @id
 c.id
 -- @total
 {count-sales kind='checkouts'}
 -- @total status
-{count-sales kind='checkouts'} AND status = :status::"CheckoutStatus"::text
+{count-sales kind='checkouts'} AND status = ANY(:status::"CheckoutStatus"[]::text[])
