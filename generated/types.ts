@@ -5676,16 +5676,16 @@ export interface components {
          */
         OrderCreate: OrderCreate;
         /**
-         * The ID of a refund. It starts with `ref_`.
-         * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
-         */
-        RefundId: RefundId;
-        /**
          * `pending` until the gateway confirms the refund.
          * @example succeeded
          * @enum {string}
          */
         RefundStatus: RefundStatus;
+        /**
+         * The ID of a refund. It starts with `ref_`.
+         * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        RefundId: RefundId;
         /** A full or partial refund of an order. */
         Refund: Refund;
         /** A page of refunds. */
@@ -6586,6 +6586,18 @@ export interface components {
     parameters: {
         /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
         Cursor: string;
+        /** Only items that were created at or after this time. */
+        CreatedAfter: Timestamp;
+        /** Only items that were created before this time. */
+        CreatedBefore: Timestamp;
+        /** Only items that were last updated at or after this time. */
+        UpdatedAfter: Timestamp;
+        /** Only items that were last updated before this time. */
+        UpdatedBefore: Timestamp;
+        /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+        MetadataFilter: {
+            [key: string]: string;
+        };
         /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
         IfNoneMatch: string;
         /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
@@ -14657,16 +14669,16 @@ export interface OrderCreate {
     metadata?: Metadata;
 }
 /**
- * The ID of a refund. It starts with `ref_`.
- * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
- */
-export type RefundId = string;
-/**
  * `pending` until the gateway confirms the refund.
  * @example succeeded
  * @enum {string}
  */
 export type RefundStatus = "pending" | "succeeded" | "failed";
+/**
+ * The ID of a refund. It starts with `ref_`.
+ * @example ref_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type RefundId = string;
 /** A full or partial refund of an order. */
 export interface Refund {
     /** The id of the refund. */
@@ -19277,11 +19289,21 @@ export interface ListMyInvitationsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at";
+    sort?: "created_at" | "updated_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListApiKeysQuery {
     /** The page number, starting at 1. A page after the last one is empty. */
@@ -19289,11 +19311,23 @@ export interface ListApiKeysQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
+    active?: boolean;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateApiKeyHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19332,14 +19366,26 @@ export interface ListUsersQuery {
     sort?: "created_at" | "updated_at" | "name" | "email";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only users with this status. */
-    status?: "active" | "disabled";
-    /** Returns only users with this role. */
-    role?: "user" | "admin";
+    /** Returns only users with one of these statuses. */
+    status?: ("active" | "disabled")[];
+    /** Returns only users with one of these roles. */
+    role?: ("user" | "admin")[];
+    /** Returns only the user with this email address, ignoring case. */
+    email?: Email;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateUserHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19378,8 +19424,8 @@ export interface ListProjectsQuery {
     sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only projects with this status. The default is all active and archived projects. */
-    status?: "active" | "archived" | "deleted";
+    /** Returns only projects with one of these statuses. The default is all active and archived projects. */
+    status?: ("active" | "archived" | "deleted")[];
     /** Returns only projects in this category. The match is exact. */
     category?: string;
     /** Returns only projects with this tag. The match is exact. */
@@ -19388,6 +19434,16 @@ export interface ListProjectsQuery {
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateProjectHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19447,13 +19503,25 @@ export interface ListMembersQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only members with this role. */
-    role?: MemberRole;
+    /** Returns only members with one of these roles. */
+    role?: MemberRole[];
+    /** Returns only members whose name or email address contains this text, ignoring case. */
+    q?: string;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListMembersPath {
     /** The ID of the project. */
@@ -19503,13 +19571,23 @@ export interface ListInvitationsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
-    sort?: "created_at" | "email";
+    sort?: "created_at" | "updated_at" | "email";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only invitations with this status. */
-    status?: InvitationStatus;
+    /** Returns only invitations with one of these statuses. */
+    status?: InvitationStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListInvitationsPath {
     /** The ID of the project. */
@@ -19551,15 +19629,15 @@ export interface ListFilesQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name" | "bytes";
+    sort?: "created_at" | "updated_at" | "name" | "bytes";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only files of this project. If omitted, only your own files outside any project. */
     project_id?: ProjectId;
     /** Only files whose content type starts with this value, for example `image/` or `image/png`. */
     content_type?: string;
-    /** Only files with this visibility. */
-    visibility?: Visibility;
+    /** Only files with one of these visibilities. */
+    visibility?: Visibility[];
     /** Only files with this tag. Case-sensitive. */
     tag?: string;
     /** Only files in this folder or its subfolders. `/` is the folder of all files. */
@@ -19568,6 +19646,16 @@ export interface ListFilesQuery {
     q?: string;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface UploadFileHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19681,11 +19769,23 @@ export interface ListFileLinksQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "expires_at";
+    sort?: "created_at" | "updated_at" | "expires_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Only links with one of these statuses. */
+    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListFileLinksPath {
     /** The id of the file. */
@@ -19782,12 +19882,22 @@ export interface ListSessionsQuery {
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project. */
     project_id?: components["parameters"]["OfProject"];
-    /** Only sessions with this status. */
-    status?: SessionStatus;
+    /** Only sessions with one of these statuses. */
+    status?: SessionStatus[];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateSessionHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19828,6 +19938,16 @@ export interface ListSessionMessagesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListSessionMessagesPath {
     /** The id of the session. */
@@ -19879,7 +19999,7 @@ export interface ListKnowledgeBasesQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project. */
@@ -19888,6 +20008,16 @@ export interface ListKnowledgeBasesQuery {
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateKnowledgeBaseHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -19931,15 +20061,25 @@ export interface ListDocumentsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only documents with this status. */
-    status?: DocumentStatus;
+    /** Only documents with one of these statuses. */
+    status?: DocumentStatus[];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListDocumentsPath {
     /** The id of the knowledge base. */
@@ -20009,7 +20149,7 @@ export interface ListProductsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "name";
+    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only active (`true`) or only inactive (`false`) items. */
@@ -20018,6 +20158,16 @@ export interface ListProductsQuery {
     q?: components["parameters"]["Search"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateProductHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20045,7 +20195,7 @@ export interface ListPricesQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "unit_amount";
+    sort?: "created_at" | "updated_at" | "unit_amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only prices of this product. */
@@ -20056,6 +20206,16 @@ export interface ListPricesQuery {
     active?: components["parameters"]["IsActive"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreatePriceHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20083,19 +20243,33 @@ export interface ListOrdersQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "total_amount";
+    sort?: "created_at" | "updated_at" | "total_amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
-    /** Only orders with this status. */
-    status?: OrderStatus;
+    /** Only orders with one of these statuses. */
+    status?: OrderStatus[];
     /** Only orders of this subscription. */
     subscription_id?: SubscriptionId;
+    /** Only orders with an item of this price. */
+    price_id?: PriceId;
+    /** Only the order with this number. */
+    number?: string;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateOrderHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20141,11 +20315,23 @@ export interface ListRefundsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "amount";
+    sort?: "created_at" | "updated_at" | "amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Only refunds with one of these statuses. */
+    status?: RefundStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListRefundsPath {
     /** The id of the order. */
@@ -20175,19 +20361,29 @@ export interface ListAllRefundsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "amount";
+    sort?: "created_at" | "updated_at" | "amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
-    /** Only refunds with this status. */
-    status?: RefundStatus;
+    /** Only refunds with one of these statuses. */
+    status?: RefundStatus[];
     /** Only refunds of this order. */
     order_id?: OrderId;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListCheckoutsQuery {
     /** The page number, starting at 1. A page after the last one is empty. */
@@ -20195,19 +20391,29 @@ export interface ListCheckoutsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "expires_at";
+    sort?: "created_at" | "updated_at" | "expires_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
-    /** Only checkout sessions with this status. */
-    status?: CheckoutStatus;
+    /** Only checkout sessions with one of these statuses. */
+    status?: CheckoutStatus[];
     /** Only checkout sessions of this order. */
     order_id?: OrderId;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateCheckoutHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20235,17 +20441,27 @@ export interface ListSubscriptionsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at" | "current_period_end";
+    sort?: "created_at" | "updated_at" | "current_period_end";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
-    /** Only subscriptions with this status. */
-    status?: SubscriptionStatus;
+    /** Only subscriptions with one of these statuses. */
+    status?: SubscriptionStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface GetSubscriptionHeaders {
     /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
@@ -20335,11 +20551,23 @@ export interface ListWebhookEndpointsQuery {
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
-    sort?: "created_at";
+    sort?: "created_at" | "updated_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
+    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
+    enabled?: boolean;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface CreateWebhookEndpointHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
@@ -20402,10 +20630,20 @@ export interface ListWebhookDeliveriesQuery {
     sort?: "created_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only deliveries with this status. */
-    status?: WebhookDeliveryStatus;
+    /** Only deliveries with one of these statuses. */
+    status?: WebhookDeliveryStatus[];
+    /** Only deliveries of events of these types. */
+    event_type?: EventType[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
 }
 export interface ListWebhookDeliveriesPath {
     /** The id of the webhook endpoint. */

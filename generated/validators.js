@@ -22561,14 +22561,14 @@ return errors === 0;
 validate_spec_RegenerateRequest.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyKnowledgeBaseCreate = validate_spec_KnowledgeBaseCreate;
-const schema_spec_KnowledgeBaseCreate = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"project_id":{"$ref":"spec:ProjectId"},"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:KnowledgeBaseCreate"};
-const schema_spec_Chunking = {"type":"object","additionalProperties":false,"required":["max_tokens","overlap_tokens"],"properties":{"max_tokens":{"type":"integer","minimum":50,"maximum":2000},"overlap_tokens":{"type":"integer","minimum":0,"maximum":500}},"$id":"spec:Chunking"};
+const schema_spec_KnowledgeBaseCreate = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"project_id":{"$ref":"spec:ProjectId"},"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:ChunkingOptions"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:KnowledgeBaseCreate"};
+const schema_spec_ChunkingOptions = {"type":"object","additionalProperties":false,"required":["max_tokens","overlap_tokens"],"properties":{"max_tokens":{"type":"integer","minimum":50,"maximum":2000},"overlap_tokens":{"type":"integer","minimum":0,"maximum":500}},"$id":"spec:ChunkingOptions"};
 
-function validate_spec_Chunking(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Chunking" */;
+function validate_spec_ChunkingOptions(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ChunkingOptions" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Chunking.evaluated;
+const evaluated0 = validate_spec_ChunkingOptions.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -22689,10 +22689,10 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate_spec_Chunking.errors = vErrors;
+validate_spec_ChunkingOptions.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Chunking.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_ChunkingOptions.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_KnowledgeBaseCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -22806,8 +22806,8 @@ errors++;
 }
 }
 if(data.chunking !== undefined){
-if(!(validate_spec_Chunking(data.chunking, {instancePath:instancePath+"/chunking",parentData:data,parentDataProperty:"chunking",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Chunking.errors);
+if(!(validate_spec_ChunkingOptions(data.chunking, {instancePath:instancePath+"/chunking",parentData:data,parentDataProperty:"chunking",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ChunkingOptions.errors);
 errors = vErrors.length;
 }
 }
@@ -22834,7 +22834,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyKnowledgeBaseUpdate = validate_spec_KnowledgeBaseUpdate;
-const schema_spec_KnowledgeBaseUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:KnowledgeBaseUpdate"};
+const schema_spec_KnowledgeBaseUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":200,"pattern":"\\S"},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:ChunkingOptions"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:KnowledgeBaseUpdate"};
 
 function validate_spec_KnowledgeBaseUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseUpdate" */;
@@ -22931,8 +22931,8 @@ errors++;
 }
 }
 if(data.chunking !== undefined){
-if(!(validate_spec_Chunking(data.chunking, {instancePath:instancePath+"/chunking",parentData:data,parentDataProperty:"chunking",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Chunking.errors);
+if(!(validate_spec_ChunkingOptions(data.chunking, {instancePath:instancePath+"/chunking",parentData:data,parentDataProperty:"chunking",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ChunkingOptions.errors);
 errors = vErrors.length;
 }
 }
@@ -23912,7 +23912,7 @@ return errors === 0;
 validate_spec_ProductUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPriceCreate = validate_spec_PriceCreate;
-const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency"},"recurring":{"$ref":"spec:Recurring"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:PriceCreate"};
+const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency"},"recurring":{"$ref":"spec:RecurringCreate"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:PriceCreate"};
 const schema_spec_ProductId = {"type":"string","pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProductId"};
 const pattern_90ac5197 = new RegExp("^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -23992,13 +23992,13 @@ return errors === 0;
 }
 validate_spec_Currency.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Recurring = {"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":"string","enum":["day","week","month","year"]},"interval_count":{"type":"integer","minimum":1,"maximum":1095}},"$id":"spec:Recurring"};
+const schema_spec_RecurringCreate = {"type":"object","additionalProperties":false,"required":["interval","interval_count"],"properties":{"interval":{"type":"string","enum":["day","week","month","year"]},"interval_count":{"type":"integer","minimum":1,"maximum":1095}},"$id":"spec:RecurringCreate"};
 
-function validate_spec_Recurring(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Recurring" */;
+function validate_spec_RecurringCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:RecurringCreate" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_Recurring.evaluated;
+const evaluated0 = validate_spec_RecurringCreate.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -24051,7 +24051,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!((((data0 === "day") || (data0 === "week")) || (data0 === "month")) || (data0 === "year"))){
-const err4 = {instancePath:instancePath+"/interval",schemaPath:"#/properties/interval/enum",keyword:"enum",params:{allowedValues: schema_spec_Recurring.properties.interval.enum},message:"must be equal to one of the allowed values"};
+const err4 = {instancePath:instancePath+"/interval",schemaPath:"#/properties/interval/enum",keyword:"enum",params:{allowedValues: schema_spec_RecurringCreate.properties.interval.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -24107,10 +24107,10 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate_spec_Recurring.errors = vErrors;
+validate_spec_RecurringCreate.errors = vErrors;
 return errors === 0;
 }
-validate_spec_Recurring.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_RecurringCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_PriceCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -24215,8 +24215,8 @@ errors = vErrors.length;
 }
 }
 if(data.recurring !== undefined){
-if(!(validate_spec_Recurring(data.recurring, {instancePath:instancePath+"/recurring",parentData:data,parentDataProperty:"recurring",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Recurring.errors);
+if(!(validate_spec_RecurringCreate(data.recurring, {instancePath:instancePath+"/recurring",parentData:data,parentDataProperty:"recurring",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RecurringCreate.errors);
 errors = vErrors.length;
 }
 }

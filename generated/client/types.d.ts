@@ -5472,6 +5472,14 @@ export interface components {
         /** A page of knowledge bases. */
         KnowledgeBaseList: KnowledgeBaseList;
         /**
+         * How documents are split into passages.
+         * @example {
+         *       "max_tokens": 400,
+         *       "overlap_tokens": 60
+         *     }
+         */
+        ChunkingOptions: ChunkingOptions;
+        /**
          * A new knowledge base.
          * @example {
          *       "name": "Handbook"
@@ -5598,6 +5606,14 @@ export interface components {
         Price: Price;
         /** A page of prices. */
         PriceList: PriceList;
+        /**
+         * The billing period of a recurring price.
+         * @example {
+         *       "interval": "month",
+         *       "interval_count": 1
+         *     }
+         */
+        RecurringCreate: RecurringCreate;
         /**
          * A new price.
          * @example {
@@ -5802,12 +5818,12 @@ export interface components {
          * @enum {string}
          */
         EventSelector: EventSelector;
-        /** The types of events to send. */
-        EventSelectors: EventSelectors;
         /** A URL that receives events. */
         WebhookEndpoint: WebhookEndpoint;
         /** A page of webhook endpoints. */
         WebhookEndpointList: WebhookEndpointList;
+        /** The types of events to send. */
+        EventSelectors: EventSelectors;
         /**
          * A new webhook endpoint.
          * @example {
@@ -6515,7 +6531,163 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "text/event-stream": string;
+                "text/event-stream": {
+                    /** The id of the message. */
+                    id: MessageId;
+                    /**
+                     * The project of the session. `null` for your own session and without a session.
+                     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+                     */
+                    project_id: string | null;
+                    /**
+                     * The session of the message. `null` without a session.
+                     * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                     */
+                    session_id: string | null;
+                    /** The author of a message. `assistant` messages are answers. */
+                    role: MessageRole | (string & {});
+                    /**
+                     * The text of the message. Partial while the status is `in_progress`.
+                     * @example Events are kept for 30 days.
+                     */
+                    content: string;
+                    /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                    status: MessageStatus | (string & {});
+                    /**
+                     * The model that generated the answer. `null` for other messages.
+                     * @example extractive-1
+                     */
+                    model: string | null;
+                    /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                    finish_reason: FinishReason | (string & {});
+                    /** Number of tokens used. Zero for messages that are not answers. */
+                    usage: Usage;
+                    /** The quotes from documents that the answer is based on. Only those that you can read. */
+                    citations: Citation[];
+                    /**
+                     * Why generation failed. `null` unless the status is `failed`.
+                     * @example null
+                     */
+                    error: {
+                        /** Error code, for example `UNAVAILABLE`. */
+                        code: string;
+                        /** Description of the error, for people. */
+                        message: string;
+                    } | null;
+                    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+                    metadata: Metadata;
+                    /** When the message was created. */
+                    created_at: Timestamp;
+                    /** When the message was last updated. */
+                    updated_at: Timestamp;
+                } | {
+                    /**
+                     * Text to append to the content.
+                     * @example Events are kept for 30 days.
+                     */
+                    delta: string;
+                } | {
+                    /** The document that is quoted. */
+                    document_id: DocumentId;
+                    /**
+                     * The file of the document. `null` for a document created from text.
+                     * @example null
+                     */
+                    file_id: string | null;
+                    /** The passage that contains the quote. */
+                    chunk_id: ChunkId;
+                    /**
+                     * The name of the document.
+                     * @example events.md
+                     */
+                    name: string;
+                    /**
+                     * Format: int32
+                     * Page of the quote, from 1. `null` for a document without pages.
+                     * @example null
+                     */
+                    page: number | null;
+                    /**
+                     * Format: int32
+                     * Start of the quote in the text of the document, in UTF-16 code units.
+                     * @example 10
+                     */
+                    start_index: number;
+                    /**
+                     * Format: int32
+                     * End of the quote in the text of the document, exclusive, in UTF-16 code units.
+                     * @example 38
+                     */
+                    end_index: number;
+                    /**
+                     * The quoted text.
+                     * @example Events are kept for 30 days.
+                     */
+                    quote: string;
+                    /**
+                     * Relevance of the quote to the question, from 0 to 1.
+                     * @example 0.93
+                     */
+                    score: number;
+                    /**
+                     * Whether the document has changed or was deleted since.
+                     * @example false
+                     */
+                    stale: boolean;
+                } | {
+                    /** The id of the answer, a message. */
+                    id: MessageId;
+                    /**
+                     * The session of the answer. `null` without a session.
+                     * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                     */
+                    session_id: string | null;
+                    /** The model that generated the answer. */
+                    model: ModelId;
+                    /** The answer as a message. */
+                    message: {
+                        /** The id of the answer, same as the outer `id`. */
+                        id: MessageId;
+                        /** The author of a message. `assistant` messages are answers. */
+                        role: MessageRole | (string & {});
+                        /**
+                         * The text of the answer.
+                         * @example Events are kept for 30 days.
+                         */
+                        content: string;
+                        /** The quotes from documents that the answer is based on. */
+                        citations: Citation[];
+                    };
+                    /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                    status: MessageStatus | (string & {});
+                    /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                    finish_reason: FinishReason | (string & {});
+                    /** Number of tokens used. */
+                    usage: Usage;
+                    /** When generation started. */
+                    created_at: Timestamp;
+                } | {
+                    /** The error. */
+                    error: {
+                        /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
+                        code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
+                        /** A message for people. Its text can change at any time. */
+                        message: string;
+                        /** Details of the error, for programs. */
+                        details: {
+                            /** The field or header with the first problem. */
+                            field?: string;
+                            /** The rule that the request violates, such as `required`. */
+                            constraint?: string;
+                            /** The reason why the API key was rejected. Only with status 401. */
+                            reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
+                            /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
+                            request_id: string;
+                            /** All problems of an invalid request. */
+                            errors?: Problem[];
+                        };
+                    };
+                };
             };
         };
         /** The payment page. */
@@ -9190,7 +9362,163 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** The id of the message. */
+                        id: MessageId;
+                        /**
+                         * The project of the session. `null` for your own session and without a session.
+                         * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        project_id: string | null;
+                        /**
+                         * The session of the message. `null` without a session.
+                         * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        session_id: string | null;
+                        /** The author of a message. `assistant` messages are answers. */
+                        role: MessageRole | (string & {});
+                        /**
+                         * The text of the message. Partial while the status is `in_progress`.
+                         * @example Events are kept for 30 days.
+                         */
+                        content: string;
+                        /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                        status: MessageStatus | (string & {});
+                        /**
+                         * The model that generated the answer. `null` for other messages.
+                         * @example extractive-1
+                         */
+                        model: string | null;
+                        /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                        finish_reason: FinishReason | (string & {});
+                        /** Number of tokens used. Zero for messages that are not answers. */
+                        usage: Usage;
+                        /** The quotes from documents that the answer is based on. Only those that you can read. */
+                        citations: Citation[];
+                        /**
+                         * Why generation failed. `null` unless the status is `failed`.
+                         * @example null
+                         */
+                        error: {
+                            /** Error code, for example `UNAVAILABLE`. */
+                            code: string;
+                            /** Description of the error, for people. */
+                            message: string;
+                        } | null;
+                        /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+                        metadata: Metadata;
+                        /** When the message was created. */
+                        created_at: Timestamp;
+                        /** When the message was last updated. */
+                        updated_at: Timestamp;
+                    } | {
+                        /**
+                         * Text to append to the content.
+                         * @example Events are kept for 30 days.
+                         */
+                        delta: string;
+                    } | {
+                        /** The document that is quoted. */
+                        document_id: DocumentId;
+                        /**
+                         * The file of the document. `null` for a document created from text.
+                         * @example null
+                         */
+                        file_id: string | null;
+                        /** The passage that contains the quote. */
+                        chunk_id: ChunkId;
+                        /**
+                         * The name of the document.
+                         * @example events.md
+                         */
+                        name: string;
+                        /**
+                         * Format: int32
+                         * Page of the quote, from 1. `null` for a document without pages.
+                         * @example null
+                         */
+                        page: number | null;
+                        /**
+                         * Format: int32
+                         * Start of the quote in the text of the document, in UTF-16 code units.
+                         * @example 10
+                         */
+                        start_index: number;
+                        /**
+                         * Format: int32
+                         * End of the quote in the text of the document, exclusive, in UTF-16 code units.
+                         * @example 38
+                         */
+                        end_index: number;
+                        /**
+                         * The quoted text.
+                         * @example Events are kept for 30 days.
+                         */
+                        quote: string;
+                        /**
+                         * Relevance of the quote to the question, from 0 to 1.
+                         * @example 0.93
+                         */
+                        score: number;
+                        /**
+                         * Whether the document has changed or was deleted since.
+                         * @example false
+                         */
+                        stale: boolean;
+                    } | {
+                        /** The id of the answer, a message. */
+                        id: MessageId;
+                        /**
+                         * The session of the answer. `null` without a session.
+                         * @example cs_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        session_id: string | null;
+                        /** The model that generated the answer. */
+                        model: ModelId;
+                        /** The answer as a message. */
+                        message: {
+                            /** The id of the answer, same as the outer `id`. */
+                            id: MessageId;
+                            /** The author of a message. `assistant` messages are answers. */
+                            role: MessageRole | (string & {});
+                            /**
+                             * The text of the answer.
+                             * @example Events are kept for 30 days.
+                             */
+                            content: string;
+                            /** The quotes from documents that the answer is based on. */
+                            citations: Citation[];
+                        };
+                        /** `incomplete` means truncated at `max_tokens` or by a content filter. */
+                        status: MessageStatus | (string & {});
+                        /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
+                        finish_reason: FinishReason | (string & {});
+                        /** Number of tokens used. */
+                        usage: Usage;
+                        /** When generation started. */
+                        created_at: Timestamp;
+                    } | {
+                        /** The error. */
+                        error: {
+                            /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
+                            code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
+                            /** A message for people. Its text can change at any time. */
+                            message: string;
+                            /** Details of the error, for programs. */
+                            details: {
+                                /** The field or header with the first problem. */
+                                field?: string;
+                                /** The rule that the request violates, such as `required`. */
+                                constraint?: string;
+                                /** The reason why the API key was rejected. Only with status 401. */
+                                reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
+                                /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
+                                request_id: string;
+                                /** All problems of an invalid request. */
+                                errors?: Problem[];
+                            };
+                        };
+                    };
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -11313,7 +11641,60 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /** The id of the event. Also the `webhook-id` of its deliveries. */
+                        id: EventId;
+                        /** The type of an event, `resource.action`. */
+                        type: EventType | (string & {});
+                        /** When the event happened. */
+                        created_at: Timestamp;
+                        /** The API version that defines the format of `data`. */
+                        api_version: "v1" | (string & {});
+                        /**
+                         * The project in which the event happened. `null` outside projects.
+                         * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+                         */
+                        project_id: string | null;
+                        /**
+                         * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+                         * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+                         */
+                        request_id: string | null;
+                        /** Who caused the event. `null` for events that are older than this field. */
+                        actor: Actor | null;
+                        /**
+                         * Format: int64
+                         * Position in the event log. Gaps in the sequence are events that you cannot read.
+                         * @example 42
+                         */
+                        sequence: number;
+                        /** The resource that the event is about, and its previous values. */
+                        data: {
+                            /**
+                             * The resource after the event; for deletions, the resource before it.
+                             * @example {
+                             *       "id": "mem_01jd6y8m5qe8btc4y5w1r0n3fz",
+                             *       "project_id": "prj_01jd6y8m5qe8btc4y5w1r0n3fz",
+                             *       "role": "editor"
+                             *     }
+                             */
+                            object: {
+                                [key: string]: unknown;
+                            };
+                            /**
+                             * Previous values of the fields that an update changed. Empty for other events.
+                             * @example {
+                             *       "role": "viewer"
+                             *     }
+                             */
+                            previous_attributes: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    } | {
+                        /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
+                        reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
+                    };
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -12212,11 +12593,8 @@ export interface Profile {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status: "active" | "disabled";
+    /** The API keys of a `disabled` user are rejected. */
+    status: ("active" | "disabled") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -12254,11 +12632,8 @@ export interface ProfileUpdate {
 }
 /** Your settings. */
 export interface Settings {
-    /**
-     * The color theme for user interfaces. `system` follows the device.
-     * @enum {string}
-     */
-    theme: "system" | "light" | "dark";
+    /** The color theme for user interfaces. `system` follows the device. */
+    theme: ("system" | "light" | "dark") | (string & {});
     /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
     language: Locale;
     /** The time zone for dates and times in user interfaces, as an IANA name. */
@@ -12272,11 +12647,8 @@ export interface Settings {
     };
     /** Your privacy preferences. */
     privacy: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility: "public" | "members" | "private";
+        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
+        profile_visibility: ("public" | "members" | "private") | (string & {});
     };
     /** Your preferences for AI chat. */
     ai: {
@@ -12348,11 +12720,8 @@ export interface Problem {
     constraint: string;
     /** A message for people. */
     message: string;
-    /**
-     * The part of the request that contains the field.
-     * @enum {string}
-     */
-    location: "body" | "query" | "header";
+    /** The part of the request that contains the field. */
+    location: ("body" | "query" | "header") | (string & {});
 }
 /**
  * The format of every error response.
@@ -12379,11 +12748,8 @@ export interface Problem {
 export interface ErrorResponse {
     /** The error. */
     error: {
-        /**
-         * The error code, for programs. The error reference at `/docs/errors` lists all codes.
-         * @enum {string}
-         */
-        code: "INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE";
+        /** The error code, for programs. The error reference at `/docs/errors` lists all codes. */
+        code: ("INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE") | (string & {});
         /** A message for people. Its text can change at any time. */
         message: string;
         /** Details of the error, for programs. */
@@ -12392,11 +12758,8 @@ export interface ErrorResponse {
             field?: string;
             /** The rule that the request violates, such as `required`. */
             constraint?: string;
-            /**
-             * The reason why the API key was rejected. Only with status 401.
-             * @enum {string}
-             */
-            reason?: "missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled";
+            /** The reason why the API key was rejected. Only with status 401. */
+            reason?: ("missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled") | (string & {});
             /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
             request_id: string;
             /** All problems of an invalid request. */
@@ -12417,12 +12780,10 @@ export type Sha256 = string;
 /** An avatar image in one size. */
 export interface AvatarVariant {
     /**
-     * Format: int32
      * The width and height in pixels.
      * @example 256
-     * @enum {integer}
      */
-    size: 64 | 128 | 256;
+    size: (64 | 128 | 256) | (number & {});
     /**
      * The path of the image on this server.
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
@@ -12524,9 +12885,9 @@ export interface Invitation {
      * The role that the user gets in the project.
      * @example editor
      */
-    role: MemberRole;
+    role: MemberRole | (string & {});
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
-    status: InvitationStatus;
+    status: InvitationStatus | (string & {});
     /** The user who created the invitation. */
     created_by: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -12607,7 +12968,7 @@ export interface ApiKey {
      *       "projects:read"
      *     ]
      */
-    scopes: Scope[];
+    scopes: (Scope | (string & {}))[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -12694,7 +13055,7 @@ export interface ApiKeyWithSecret {
      *       "projects:read"
      *     ]
      */
-    scopes: Scope[];
+    scopes: (Scope | (string & {}))[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -12778,16 +13139,10 @@ export interface User {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status: "active" | "disabled";
-    /**
-     * Only an `admin` can have API keys with the scope `admin`.
-     * @enum {string}
-     */
-    role: "user" | "admin";
+    /** The API keys of a `disabled` user are rejected. */
+    status: ("active" | "disabled") | (string & {});
+    /** Only an `admin` can have API keys with the scope `admin`. */
+    role: ("user" | "admin") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -12858,16 +13213,10 @@ export interface UserWithApiKey {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status: "active" | "disabled";
-    /**
-     * Only an `admin` can have API keys with the scope `admin`.
-     * @enum {string}
-     */
-    role: "user" | "admin";
+    /** The API keys of a `disabled` user are rejected. */
+    status: ("active" | "disabled") | (string & {});
+    /** Only an `admin` can have API keys with the scope `admin`. */
+    role: ("user" | "admin") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the user was created. */
@@ -12932,11 +13281,8 @@ export interface Project {
      * @example Everything for the launch
      */
     description: string | null;
-    /**
-     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
-     * @enum {string}
-     */
-    status: "active" | "archived" | "deleted";
+    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
+    status: ("active" | "archived" | "deleted") | (string & {});
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -12953,7 +13299,7 @@ export interface Project {
      */
     member_count: number;
     /** Your role in the project. */
-    your_role: MemberRole;
+    your_role: MemberRole | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /**
@@ -13062,7 +13408,7 @@ export interface Member {
     /** The user who is the member. */
     user: MemberUser;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
-    role: MemberRole;
+    role: MemberRole | (string & {});
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -13180,7 +13526,7 @@ export interface StoredFile {
      */
     etag: string;
     /** Who can download the file: `private` for users with access to it, `public` for anyone who knows its id. */
-    visibility: Visibility;
+    visibility: Visibility | (string & {});
     /** The user who uploaded the file. */
     owner_id: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -13334,11 +13680,8 @@ export interface FileLink {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
-    /**
-     * `used_up` means that `max_downloads` is reached.
-     * @enum {string}
-     */
-    status: "active" | "expired" | "revoked" | "used_up";
+    /** `used_up` means that `max_downloads` is reached. */
+    status: ("active" | "expired" | "revoked" | "used_up") | (string & {});
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -13401,11 +13744,8 @@ export interface FileLinkWithUrl {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
-    /**
-     * `used_up` means that `max_downloads` is reached.
-     * @enum {string}
-     */
-    status: "active" | "expired" | "revoked" | "used_up";
+    /** `used_up` means that `max_downloads` is reached. */
+    status: ("active" | "expired" | "revoked" | "used_up") | (string & {});
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -13476,9 +13816,8 @@ export interface Model {
     /**
      * `language` for a language model; `extractive` for a model that only quotes documents.
      * @example extractive
-     * @enum {string}
      */
-    kind: "language" | "extractive";
+    kind: ("language" | "extractive") | (string & {});
     /**
      * Format: int32
      * Maximum number of tokens of prompt and answer. Older messages of a session that do not fit are omitted. `null` if there is no configured limit.
@@ -13734,7 +14073,7 @@ export interface ChatResponse {
         /** The id of the answer, same as the outer `id`. */
         id: MessageId;
         /** The author of a message. `assistant` messages are answers. */
-        role: MessageRole;
+        role: MessageRole | (string & {});
         /**
          * The text of the answer.
          * @example Events are kept for 30 days.
@@ -13744,9 +14083,9 @@ export interface ChatResponse {
         citations: Citation[];
     };
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status: MessageStatus;
+    status: MessageStatus | (string & {});
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason: FinishReason;
+    finish_reason: FinishReason | (string & {});
     /** Number of tokens used. */
     usage: Usage;
     /** When generation started. */
@@ -13767,21 +14106,21 @@ export interface Message {
      */
     session_id: string | null;
     /** The author of a message. `assistant` messages are answers. */
-    role: MessageRole;
+    role: MessageRole | (string & {});
     /**
      * The text of the message. Partial while the status is `in_progress`.
      * @example Events are kept for 30 days.
      */
     content: string;
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status: MessageStatus;
+    status: MessageStatus | (string & {});
     /**
      * The model that generated the answer. `null` for other messages.
      * @example extractive-1
      */
     model: string | null;
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason: FinishReason;
+    finish_reason: FinishReason | (string & {});
     /** Number of tokens used. Zero for messages that are not answers. */
     usage: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
@@ -13845,7 +14184,7 @@ export interface Session {
     /** The knowledge bases that answers search by default. */
     knowledge_base_ids: KnowledgeBaseIds;
     /** An `archived` session accepts no messages. */
-    status: SessionStatus;
+    status: SessionStatus | (string & {});
     /**
      * Format: int32
      * Number of messages.
@@ -14039,6 +14378,25 @@ export interface KnowledgeBaseList {
     pagination: Pagination;
 }
 /**
+ * How documents are split into passages.
+ * @example {
+ *       "max_tokens": 400,
+ *       "overlap_tokens": 60
+ *     }
+ */
+export interface ChunkingOptions {
+    /**
+     * Format: int32
+     * Maximum number of tokens of a passage.
+     */
+    max_tokens: number;
+    /**
+     * Format: int32
+     * Number of tokens that consecutive passages share. At most half of `max_tokens`.
+     */
+    overlap_tokens: number;
+}
+/**
  * A new knowledge base.
  * @example {
  *       "name": "Handbook"
@@ -14052,7 +14410,7 @@ export interface KnowledgeBaseCreate {
     /** What the knowledge base is about. For people; it does not affect answers. */
     description?: string | null;
     /** How documents are split into passages. Defaults to 400 tokens with an overlap of 60. */
-    chunking?: Chunking;
+    chunking?: ChunkingOptions;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
@@ -14069,7 +14427,7 @@ export interface KnowledgeBaseUpdate {
     /** What the knowledge base is about. `null` to remove it. */
     description?: string | null;
     /** How documents are split into passages. Applies to documents that are indexed afterward. */
-    chunking?: Chunking;
+    chunking?: ChunkingOptions;
     /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
     metadata?: MetadataUpdate;
 }
@@ -14180,11 +14538,8 @@ export interface KnowledgeDocument {
     name: DocumentName;
     /** What the document was created from. */
     source: {
-        /**
-         * `text` for text sent with the request, `file` for a file in storage.
-         * @enum {string}
-         */
-        type: "text" | "file";
+        /** `text` for text sent with the request, `file` for a file in storage. */
+        type: ("text" | "file") | (string & {});
         /**
          * The file in storage. `null` for text.
          * @example null
@@ -14197,17 +14552,14 @@ export interface KnowledgeDocument {
      */
     content_type: string;
     /** Indexing status. The text is available when the document is `ready`. */
-    status: DocumentStatus;
+    status: DocumentStatus | (string & {});
     /**
      * Why indexing failed. `null` unless the status is `failed`.
      * @example null
      */
     error: {
-        /**
-         * Reason for the failure. `unavailable` is temporary; retry the document.
-         * @enum {string}
-         */
-        code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+        /** Reason for the failure. `unavailable` is temporary; retry the document. */
+        code: ("unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable") | (string & {});
         /** Description of the error, for people. */
         message: string;
     } | null;
@@ -14415,11 +14767,8 @@ export type Amount = number;
  *     }
  */
 export interface Recurring {
-    /**
-     * The unit of the billing period.
-     * @enum {string}
-     */
-    interval: "day" | "week" | "month" | "year";
+    /** The unit of the billing period. */
+    interval: ("day" | "week" | "month" | "year") | (string & {});
     /**
      * Format: int32
      * Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years.
@@ -14435,7 +14784,7 @@ export interface Price {
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /** The billing period. `null` for a one-time price. */
     recurring: Recurring | null;
     /** Whether the price can be ordered. */
@@ -14453,6 +14802,25 @@ export interface PriceList {
     data: Price[];
     /** The position of a page in the whole list. */
     pagination: Pagination;
+}
+/**
+ * The billing period of a recurring price.
+ * @example {
+ *       "interval": "month",
+ *       "interval_count": 1
+ *     }
+ */
+export interface RecurringCreate {
+    /**
+     * The unit of the billing period.
+     * @enum {string}
+     */
+    interval: "day" | "week" | "month" | "year";
+    /**
+     * Format: int32
+     * Number of intervals in a billing period. A period can be at most three years: 1095 days, 156 weeks, 36 months or 3 years.
+     */
+    interval_count: number;
 }
 /**
  * A new price.
@@ -14477,7 +14845,7 @@ export interface PriceCreate {
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
     /** The billing period. Omit for a one-time price. */
-    recurring?: Recurring;
+    recurring?: RecurringCreate;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
@@ -14548,7 +14916,7 @@ export interface Order {
     /** The user who ordered. */
     user_id: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
-    status: OrderStatus;
+    status: OrderStatus | (string & {});
     /** The products ordered. */
     items: OrderItem[];
     /** Sum of the items, in the minor unit of the currency. */
@@ -14561,7 +14929,7 @@ export interface Order {
      */
     refunded_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /** The latest checkout session of the order. `null` if there was none. */
     checkout_id: CheckoutId | null;
     /**
@@ -14641,9 +15009,9 @@ export interface Refund {
      */
     amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /** `pending` until the gateway confirms the refund. */
-    status: RefundStatus;
+    status: RefundStatus | (string & {});
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -14701,14 +15069,11 @@ export interface Checkout {
      */
     url: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode: CheckoutMode;
+    mode: CheckoutMode | (string & {});
     /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
-    status: CheckoutStatus;
-    /**
-     * Whether the order was paid by this session.
-     * @enum {string}
-     */
-    payment_status: "unpaid" | "paid";
+    status: CheckoutStatus | (string & {});
+    /** Whether the order was paid by this session. */
+    payment_status: ("unpaid" | "paid") | (string & {});
     /** The order to pay. */
     order_id: OrderId | null;
     /**
@@ -14723,7 +15088,7 @@ export interface Checkout {
     /** Amount to pay, in the minor unit of the currency. */
     total_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency: Currency;
+    currency: Currency | (string & {});
     /**
      * Where the customer is redirected after the payment.
      * @example https://shop.example/thanks
@@ -14804,7 +15169,7 @@ export interface Subscription {
     /** The user who subscribed. */
     user_id: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
-    status: SubscriptionStatus;
+    status: SubscriptionStatus | (string & {});
     /** The recurring price. */
     price_id: PriceId;
     /**
@@ -14948,9 +15313,8 @@ export interface Actor {
     /**
      * `api_key` for a request with an API key, else `system`.
      * @example api_key
-     * @enum {string}
      */
-    type: "api_key" | "system";
+    type: ("api_key" | "system") | (string & {});
     /** The id of the API key. `null` for `system`. */
     id: ApiKeyId | null;
     /**
@@ -14981,11 +15345,8 @@ export interface PlatformEventList {
 }
 /** The last message of an event stream that the server ends. */
 export interface StreamEnd {
-    /**
-     * `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored.
-     * @enum {string}
-     */
-    reason: "shutdown" | "unauthorized" | "removed";
+    /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
+    reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
 }
 /**
  * The ID of a webhook endpoint. It starts with `whe_`.
@@ -15004,8 +15365,6 @@ export type WebhookUrl = string;
  * @enum {string}
  */
 export type EventSelector = "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
-/** The types of events to send. */
-export type EventSelectors = EventSelector[];
 /** A URL that receives events. */
 export interface WebhookEndpoint {
     /** The id of the webhook endpoint. */
@@ -15017,8 +15376,8 @@ export interface WebhookEndpoint {
      * @example Notifies the shop.
      */
     description: string | null;
-    /** The types of events to send. */
-    event_types: EventSelectors;
+    /** The types of events that are sent. */
+    event_types: (EventSelector | (string & {}))[];
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -15027,9 +15386,8 @@ export interface WebhookEndpoint {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
-     * @enum {string|null}
      */
-    disabled_reason: "gone" | "failing" | null;
+    disabled_reason: ("gone" | "failing" | null) | (string & {});
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -15049,6 +15407,8 @@ export interface WebhookEndpointList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
+/** The types of events to send. */
+export type EventSelectors = EventSelector[];
 /**
  * A new webhook endpoint.
  * @example {
@@ -15085,8 +15445,8 @@ export interface WebhookEndpointWithSecret {
      * @example Notifies the shop.
      */
     description: string | null;
-    /** The types of events to send. */
-    event_types: EventSelectors;
+    /** The types of events that are sent. */
+    event_types: (EventSelector | (string & {}))[];
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -15095,9 +15455,8 @@ export interface WebhookEndpointWithSecret {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
-     * @enum {string|null}
      */
-    disabled_reason: "gone" | "failing" | null;
+    disabled_reason: ("gone" | "failing" | null) | (string & {});
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -15197,9 +15556,9 @@ export interface WebhookDelivery {
     /** The event that is delivered. */
     event_id: EventId;
     /** The type of the event. */
-    event_type: EventType;
+    event_type: EventType | (string & {});
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status: WebhookDeliveryStatus;
+    status: WebhookDeliveryStatus | (string & {});
     /** The latest 20 attempts, oldest first. */
     attempts: WebhookAttempt[];
     /**
@@ -15272,11 +15631,8 @@ export interface Health {
 }
 /** The readiness of the server. */
 export interface Readiness {
-    /**
-     * `ok` if all checks passed.
-     * @enum {string}
-     */
-    status: "ok" | "unavailable";
+    /** `ok` if all checks passed. */
+    status: ("ok" | "unavailable") | (string & {});
     /**
      * The result of each check, by its name.
      * @example {
@@ -15285,7 +15641,7 @@ export interface Readiness {
      *     }
      */
     checks: {
-        [key: string]: "ok" | "unavailable";
+        [key: string]: ("ok" | "unavailable") | (string & {});
     };
 }
 /** Payload of `user.deleted`. */
@@ -15294,7 +15650,7 @@ export interface DeletedUser {
     id: UserId;
     /**
      * Always `true`.
-     * @enum {boolean}
+     * @constant
      */
     deleted: true;
 }
@@ -15322,11 +15678,8 @@ export interface ProfileBefore {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status?: "active" | "disabled";
+    /** The API keys of a `disabled` user are rejected. */
+    status?: ("active" | "disabled") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the user was created. */
@@ -15345,11 +15698,8 @@ export interface ProfileUpdatedEvent {
     type: "profile.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15378,11 +15728,8 @@ export interface ProfileUpdatedEvent {
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
 export interface SettingsBefore {
-    /**
-     * The color theme for user interfaces. `system` follows the device.
-     * @enum {string}
-     */
-    theme?: "system" | "light" | "dark";
+    /** The color theme for user interfaces. `system` follows the device. */
+    theme?: ("system" | "light" | "dark") | (string & {});
     /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
     language?: Locale;
     /** The time zone for dates and times in user interfaces, as an IANA name. */
@@ -15396,11 +15743,8 @@ export interface SettingsBefore {
     };
     /** Your privacy preferences. */
     privacy?: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility: "public" | "members" | "private";
+        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
+        profile_visibility: ("public" | "members" | "private") | (string & {});
     };
     /** Your preferences for AI chat. */
     ai?: {
@@ -15431,11 +15775,8 @@ export interface SettingsUpdatedEvent {
     type: "settings.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15482,7 +15823,7 @@ export interface ApiKeyBefore {
      *       "projects:read"
      *     ]
      */
-    scopes?: Scope[];
+    scopes?: (Scope | (string & {}))[];
     /**
      * The projects that the key can access. Null if it can access all projects of its owner.
      * @example null
@@ -15529,11 +15870,8 @@ export interface ApiKeyCreatedEvent {
     type: "api_key.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15571,11 +15909,8 @@ export interface ApiKeyRotatedEvent {
     type: "api_key.rotated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15613,11 +15948,8 @@ export interface ApiKeyRevokedEvent {
     type: "api_key.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15668,16 +16000,10 @@ export interface UserBefore {
      * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
-    /**
-     * The API keys of a `disabled` user are rejected.
-     * @enum {string}
-     */
-    status?: "active" | "disabled";
-    /**
-     * Only an `admin` can have API keys with the scope `admin`.
-     * @enum {string}
-     */
-    role?: "user" | "admin";
+    /** The API keys of a `disabled` user are rejected. */
+    status?: ("active" | "disabled") | (string & {});
+    /** Only an `admin` can have API keys with the scope `admin`. */
+    role?: ("user" | "admin") | (string & {});
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the user was created. */
@@ -15696,11 +16022,8 @@ export interface UserCreatedEvent {
     type: "user.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15738,11 +16061,8 @@ export interface UserUpdatedEvent {
     type: "user.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15775,7 +16095,7 @@ export interface DeletedUserBefore {
     id?: UserId;
     /**
      * Always `true`.
-     * @enum {boolean}
+     * @constant
      */
     deleted?: true;
 }
@@ -15790,11 +16110,8 @@ export interface UserDeletedEvent {
     type: "user.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15832,11 +16149,8 @@ export interface ProjectInEvents {
      * @example Everything for the launch
      */
     description: string | null;
-    /**
-     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
-     * @enum {string}
-     */
-    status: "active" | "archived" | "deleted";
+    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
+    status: ("active" | "archived" | "deleted") | (string & {});
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -15888,11 +16202,8 @@ export interface ProjectInEventsBefore {
      * @example Everything for the launch
      */
     description?: string | null;
-    /**
-     * An `archived` project is read-only. A `deleted` project can be restored for 30 days.
-     * @enum {string}
-     */
-    status?: "active" | "archived" | "deleted";
+    /** An `archived` project is read-only. A `deleted` project can be restored for 30 days. */
+    status?: ("active" | "archived" | "deleted") | (string & {});
     /**
      * A category of your choice to filter projects by, or null.
      * @example ai
@@ -15944,11 +16255,8 @@ export interface ProjectCreatedEvent {
     type: "project.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15986,11 +16294,8 @@ export interface ProjectUpdatedEvent {
     type: "project.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16028,11 +16333,8 @@ export interface ProjectArchivedEvent {
     type: "project.archived";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16070,11 +16372,8 @@ export interface ProjectUnarchivedEvent {
     type: "project.unarchived";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16112,11 +16411,8 @@ export interface ProjectDeletedEvent {
     type: "project.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16154,11 +16450,8 @@ export interface ProjectRestoredEvent {
     type: "project.restored";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16194,7 +16487,7 @@ export interface MemberBefore {
     /** The user who is the member. */
     user?: MemberUser;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
-    role?: MemberRole;
+    role?: MemberRole | (string & {});
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16218,11 +16511,8 @@ export interface MemberAddedEvent {
     type: "member.added";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16260,11 +16550,8 @@ export interface MemberUpdatedEvent {
     type: "member.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16302,11 +16589,8 @@ export interface MemberRemovedEvent {
     type: "member.removed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16348,9 +16632,9 @@ export interface InvitationBefore {
      * The role that the user gets in the project.
      * @example editor
      */
-    role?: MemberRole;
+    role?: MemberRole | (string & {});
     /** The status of an invitation. A pending invitation expires at `expires_at`. */
-    status?: InvitationStatus;
+    status?: InvitationStatus | (string & {});
     /** The user who created the invitation. */
     created_by?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -16373,11 +16657,8 @@ export interface InvitationCreatedEvent {
     type: "invitation.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16415,11 +16696,8 @@ export interface InvitationRevokedEvent {
     type: "invitation.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16496,11 +16774,8 @@ export interface AvatarUpdatedEvent {
     type: "avatar.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16538,11 +16813,8 @@ export interface AvatarDeletedEvent {
     type: "avatar.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16606,7 +16878,7 @@ export interface StoredFileBefore {
      */
     etag?: string;
     /** Who can download the file: `private` for users with access to it, `public` for anyone who knows its id. */
-    visibility?: Visibility;
+    visibility?: Visibility | (string & {});
     /** The user who uploaded the file. */
     owner_id?: UserId;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -16641,11 +16913,8 @@ export interface FileCreatedEvent {
     type: "file.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16683,11 +16952,8 @@ export interface FileUpdatedEvent {
     type: "file.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16725,11 +16991,8 @@ export interface FileDeletedEvent {
     type: "file.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16806,11 +17069,8 @@ export interface UploadCreatedEvent {
     type: "upload.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16848,11 +17108,8 @@ export interface UploadDeletedEvent {
     type: "upload.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16890,11 +17147,8 @@ export interface FileLinkBefore {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id?: string | null;
-    /**
-     * `used_up` means that `max_downloads` is reached.
-     * @enum {string}
-     */
-    status?: "active" | "expired" | "revoked" | "used_up";
+    /** `used_up` means that `max_downloads` is reached. */
+    status?: ("active" | "expired" | "revoked" | "used_up") | (string & {});
     /**
      * Format: int32
      * Maximum number of downloads. `null` for no limit.
@@ -16929,11 +17183,8 @@ export interface FileLinkCreatedEvent {
     type: "file_link.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16971,11 +17222,8 @@ export interface FileLinkRevokedEvent {
     type: "file_link.revoked";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17026,7 +17274,7 @@ export interface SessionBefore {
     /** The knowledge bases that answers search by default. */
     knowledge_base_ids?: KnowledgeBaseIds;
     /** An `archived` session accepts no messages. */
-    status?: SessionStatus;
+    status?: SessionStatus | (string & {});
     /**
      * Format: int32
      * Number of messages.
@@ -17059,11 +17307,8 @@ export interface SessionCreatedEvent {
     type: "session.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17101,11 +17346,8 @@ export interface SessionUpdatedEvent {
     type: "session.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17143,11 +17385,8 @@ export interface SessionDeletedEvent {
     type: "session.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17189,21 +17428,21 @@ export interface MessageBefore {
      */
     session_id?: string | null;
     /** The author of a message. `assistant` messages are answers. */
-    role?: MessageRole;
+    role?: MessageRole | (string & {});
     /**
      * The text of the message. Partial while the status is `in_progress`.
      * @example Events are kept for 30 days.
      */
     content?: string;
     /** `incomplete` means truncated at `max_tokens` or by a content filter. */
-    status?: MessageStatus;
+    status?: MessageStatus | (string & {});
     /**
      * The model that generated the answer. `null` for other messages.
      * @example extractive-1
      */
     model?: string | null;
     /** Why generation ended: at its natural end or a stop text, at `max_tokens`, or by a content filter. `null` for other messages. */
-    finish_reason?: FinishReason;
+    finish_reason?: FinishReason | (string & {});
     /** Number of tokens used. Zero for messages that are not answers. */
     usage?: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
@@ -17236,11 +17475,8 @@ export interface MessageUpdatedEvent {
     type: "message.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17278,11 +17514,8 @@ export interface ChatCompletedEvent {
     type: "chat.completed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17320,11 +17553,8 @@ export interface ChatFailedEvent {
     type: "chat.failed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17362,11 +17592,8 @@ export interface ChatCanceledEvent {
     type: "chat.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17459,11 +17686,8 @@ export interface KnowledgeBaseCreatedEvent {
     type: "knowledge_base.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17501,11 +17725,8 @@ export interface KnowledgeBaseUpdatedEvent {
     type: "knowledge_base.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17543,11 +17764,8 @@ export interface KnowledgeBaseDeletedEvent {
     type: "knowledge_base.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17589,11 +17807,8 @@ export interface KnowledgeDocumentBefore {
     name?: DocumentName;
     /** What the document was created from. */
     source?: {
-        /**
-         * `text` for text sent with the request, `file` for a file in storage.
-         * @enum {string}
-         */
-        type: "text" | "file";
+        /** `text` for text sent with the request, `file` for a file in storage. */
+        type: ("text" | "file") | (string & {});
         /**
          * The file in storage. `null` for text.
          * @example null
@@ -17606,17 +17821,14 @@ export interface KnowledgeDocumentBefore {
      */
     content_type?: string;
     /** Indexing status. The text is available when the document is `ready`. */
-    status?: DocumentStatus;
+    status?: DocumentStatus | (string & {});
     /**
      * Why indexing failed. `null` unless the status is `failed`.
      * @example null
      */
     error?: {
-        /**
-         * Reason for the failure. `unavailable` is temporary; retry the document.
-         * @enum {string}
-         */
-        code: "unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable";
+        /** Reason for the failure. `unavailable` is temporary; retry the document. */
+        code: ("unsupported" | "encrypted" | "damaged" | "empty" | "too_large" | "too_slow" | "too_much_memory" | "unavailable") | (string & {});
         /** Description of the error, for people. */
         message: string;
     } | null;
@@ -17661,11 +17873,8 @@ export interface DocumentCreatedEvent {
     type: "document.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17703,11 +17912,8 @@ export interface DocumentUpdatedEvent {
     type: "document.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17745,11 +17951,8 @@ export interface DocumentReadyEvent {
     type: "document.ready";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17787,11 +17990,8 @@ export interface DocumentFailedEvent {
     type: "document.failed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17829,11 +18029,8 @@ export interface DocumentDeletedEvent {
     type: "document.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17894,11 +18091,8 @@ export interface ProductCreatedEvent {
     type: "product.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17936,11 +18130,8 @@ export interface ProductUpdatedEvent {
     type: "product.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17976,7 +18167,7 @@ export interface PriceBefore {
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /** The billing period. `null` for a one-time price. */
     recurring?: Recurring | null;
     /** Whether the price can be ordered. */
@@ -17999,11 +18190,8 @@ export interface PriceCreatedEvent {
     type: "price.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18041,11 +18229,8 @@ export interface PriceUpdatedEvent {
     type: "price.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18086,7 +18271,7 @@ export interface OrderBefore {
     /** The user who ordered. */
     user_id?: UserId;
     /** `pending` orders are not paid yet. `partially_refunded` and `refunded` orders were paid. */
-    status?: OrderStatus;
+    status?: OrderStatus | (string & {});
     /** The products ordered. */
     items?: OrderItem[];
     /** Sum of the items, in the minor unit of the currency. */
@@ -18099,7 +18284,7 @@ export interface OrderBefore {
      */
     refunded_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /** The latest checkout session of the order. `null` if there was none. */
     checkout_id?: CheckoutId | null;
     /**
@@ -18127,11 +18312,8 @@ export interface OrderCreatedEvent {
     type: "order.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18169,11 +18351,8 @@ export interface OrderPaidEvent {
     type: "order.paid";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18211,11 +18390,8 @@ export interface OrderCanceledEvent {
     type: "order.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18253,11 +18429,8 @@ export interface OrderRefundedEvent {
     type: "order.refunded";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18300,9 +18473,9 @@ export interface RefundBefore {
      */
     amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /** `pending` until the gateway confirms the refund. */
-    status?: RefundStatus;
+    status?: RefundStatus | (string & {});
     /**
      * Why the order was refunded. `null` if not given.
      * @example One of two arrived broken.
@@ -18326,11 +18499,8 @@ export interface RefundCreatedEvent {
     type: "refund.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18368,11 +18538,8 @@ export interface RefundUpdatedEvent {
     type: "refund.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18409,14 +18576,11 @@ export interface CheckoutBefore {
      */
     url?: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
-    mode?: CheckoutMode;
+    mode?: CheckoutMode | (string & {});
     /** `complete` sessions are paid; `expired` sessions can no longer be paid. */
-    status?: CheckoutStatus;
-    /**
-     * Whether the order was paid by this session.
-     * @enum {string}
-     */
-    payment_status?: "unpaid" | "paid";
+    status?: CheckoutStatus | (string & {});
+    /** Whether the order was paid by this session. */
+    payment_status?: ("unpaid" | "paid") | (string & {});
     /** The order to pay. */
     order_id?: OrderId | null;
     /**
@@ -18431,7 +18595,7 @@ export interface CheckoutBefore {
     /** Amount to pay, in the minor unit of the currency. */
     total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
-    currency?: Currency;
+    currency?: Currency | (string & {});
     /**
      * Where the customer is redirected after the payment.
      * @example https://shop.example/thanks
@@ -18462,11 +18626,8 @@ export interface CheckoutCreatedEvent {
     type: "checkout.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18504,11 +18665,8 @@ export interface CheckoutCompletedEvent {
     type: "checkout.completed";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18546,11 +18704,8 @@ export interface CheckoutExpiredEvent {
     type: "checkout.expired";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18586,7 +18741,7 @@ export interface SubscriptionBefore {
     /** The user who subscribed. */
     user_id?: UserId;
     /** `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end. */
-    status?: SubscriptionStatus;
+    status?: SubscriptionStatus | (string & {});
     /** The recurring price. */
     price_id?: PriceId;
     /**
@@ -18634,11 +18789,8 @@ export interface SubscriptionCreatedEvent {
     type: "subscription.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18676,11 +18828,8 @@ export interface SubscriptionUpdatedEvent {
     type: "subscription.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18718,11 +18867,8 @@ export interface SubscriptionCanceledEvent {
     type: "subscription.canceled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18760,8 +18906,8 @@ export interface WebhookEndpointBefore {
      * @example Notifies the shop.
      */
     description?: string | null;
-    /** The types of events to send. */
-    event_types?: EventSelectors;
+    /** The types of events that are sent. */
+    event_types?: (EventSelector | (string & {}))[];
     /**
      * Whether events are sent to the endpoint.
      * @example true
@@ -18770,9 +18916,8 @@ export interface WebhookEndpointBefore {
     /**
      * Why the platform disabled the endpoint: it returned 410 (`gone`) or failed for five days (`failing`). `null` otherwise.
      * @example null
-     * @enum {string|null}
      */
-    disabled_reason?: "gone" | "failing" | null;
+    disabled_reason?: ("gone" | "failing" | null) | (string & {});
     /**
      * The projects whose events the endpoint receives. `null` for all projects that you can read.
      * @example null
@@ -18796,11 +18941,8 @@ export interface WebhookEndpointCreatedEvent {
     type: "webhook_endpoint.created";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18838,11 +18980,8 @@ export interface WebhookEndpointUpdatedEvent {
     type: "webhook_endpoint.updated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18880,11 +19019,8 @@ export interface WebhookEndpointDeletedEvent {
     type: "webhook_endpoint.deleted";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18922,11 +19058,8 @@ export interface WebhookEndpointSecretRotatedEvent {
     type: "webhook_endpoint.secret_rotated";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18964,11 +19097,8 @@ export interface WebhookEndpointTestedEvent {
     type: "webhook_endpoint.tested";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19024,11 +19154,8 @@ export interface WebhookEndpointRecoveredEvent {
     type: "webhook_endpoint.recovered";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19066,11 +19193,8 @@ export interface WebhookEndpointDisabledEvent {
     type: "webhook_endpoint.disabled";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19106,9 +19230,9 @@ export interface WebhookDeliveryInEvents {
     /** The event that is delivered. */
     event_id: EventId;
     /** The type of the event. */
-    event_type: EventType;
+    event_type: EventType | (string & {});
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status: WebhookDeliveryStatus;
+    status: WebhookDeliveryStatus | (string & {});
     /**
      * Format: date-time
      * When the next attempt is due. `null` unless the delivery is pending.
@@ -19129,9 +19253,9 @@ export interface WebhookDeliveryInEventsBefore {
     /** The event that is delivered. */
     event_id?: EventId;
     /** The type of the event. */
-    event_type?: EventType;
+    event_type?: EventType | (string & {});
     /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
-    status?: WebhookDeliveryStatus;
+    status?: WebhookDeliveryStatus | (string & {});
     /**
      * Format: date-time
      * When the next attempt is due. `null` unless the delivery is pending.
@@ -19154,11 +19278,8 @@ export interface WebhookDeliveryRedeliveredEvent {
     type: "webhook_delivery.redelivered";
     /** When the event happened. */
     created_at: Timestamp;
-    /**
-     * The API version that defines the format of `data`.
-     * @enum {string}
-     */
-    api_version: "v1";
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
     /**
      * The project in which the event happened. `null` outside projects.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
