@@ -39,7 +39,8 @@ export async function readForm(
   const coding = request.headers['content-encoding'] ?? 'identity'
   if (coding !== 'identity') throw unsupportedMediaType(['multipart/form-data without Content-Encoding'])
   // preservePath: a filename with a path is refused by validation, not shortened.
-  const parts = (request.parts({ limits, preservePath: true }) as AsyncIterable<Part>)[Symbol.asyncIterator]()
+  const options = { limits, preservePath: true, isPartAFile: filePartsOf(info) }
+  const parts = (request.parts(options) as AsyncIterable<Part>)[Symbol.asyncIterator]()
   const form: Form = { fields: {}, problems: [], file: null, filename: undefined }
   for (let part = await next(parts); part !== null; part = await next(parts)) {
     const error = partError(part)
@@ -73,6 +74,16 @@ export async function readForm(
     location: 'body',
   })
   return form
+}
+
+/** A field of JSON is never a file: clients that send it as a Blob give it a filename. */
+function filePartsOf({ json }: FormInfo) {
+  return (
+    field: string | undefined,
+    contentType: string | undefined,
+    filename: string | undefined,
+  ): boolean =>
+    !json.includes(field ?? '') && (contentType === 'application/octet-stream' || filename !== undefined)
 }
 
 async function readFieldsAfterFile(form: Form, info: FormInfo, parts: Parts): Promise<void> {
