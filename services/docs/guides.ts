@@ -20,6 +20,7 @@ export const guideNames = [
   'events-and-webhooks',
   'versioning',
   'typescript-client',
+  'generated-clients',
 ] as const
 
 interface Guide {

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { typeProblem } from '../../scripts/check/types.ts'
+import { readGuide } from '../support/guides.ts'
 import { startServer } from '../support/server.ts'
 import { content, fields, type Result, type Server } from './generators/result.ts'
 
@@ -52,8 +53,16 @@ const generators: Generator[] = [
 const server = await startServer(t)
 const { key } = await server.person()
 
+const guide = readGuide('generated-clients')
+
 for (const generator of generators) {
   t.test(`a client made by ${generator.name}`, async (t) => {
+    const [packageName, , ...args] = generator.command
+    t.match(
+      guide,
+      `npx ${packageName} ${args.join(' ').replace(document, 'openapi.json')}`,
+      'is in the guide',
+    )
     const folder = t.testdir()
     await generate(generator, folder)
     t.same(compile(folder, generator), [], 'compiles')
