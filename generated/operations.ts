@@ -475,7 +475,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: true,
     ifMatch: null,
-    etag: false,
+    etag: true,
     paged: false,
     projectAccess: null,
     secretAnswer: true
@@ -542,7 +542,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: true,
     ifMatch: null,
-    etag: false,
+    etag: true,
     paged: false,
     projectAccess: null,
     secretAnswer: true
@@ -587,7 +587,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: true,
     ifMatch: null,
-    etag: false,
+    etag: true,
     paged: false,
     projectAccess: null,
     secretAnswer: false
@@ -880,7 +880,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: true,
     ifMatch: null,
-    etag: false,
+    etag: true,
     paged: false,
     projectAccess: {"role":"admin","states":["active"]},
     secretAnswer: false
@@ -1038,7 +1038,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: true,
     ifMatch: null,
-    etag: false,
+    etag: true,
     paged: false,
     projectAccess: {"role":"none","states":["active"]},
     secretAnswer: false
@@ -1334,7 +1334,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: true,
     ifMatch: null,
-    etag: false,
+    etag: true,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: true
@@ -2905,7 +2905,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: true,
     ifMatch: null,
-    etag: false,
+    etag: true,
     paged: false,
     projectAccess: null,
     secretAnswer: true

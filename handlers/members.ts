@@ -38,7 +38,8 @@ export const members = {
         const fields = { projectId: project.id, email: address!, role, metadata, createdById }
         const invitation = await insertInvitation(tx, fields)
         await events.emit(tx, 'invitation.created', invitation)
-        return { status: 202, body: invitation }
+        const location = `/v1/projects/${project.id}/invitations/${invitation.id}`
+        return { status: 202, body: invitation, headers: { location } }
       }
       const member = await insertMember(tx, project, { userId: user.id, role, metadata, createdById })
       await events.emit(tx, 'member.added', member)

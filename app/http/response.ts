@@ -5,6 +5,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { flattened } from '../../infra/validation/query-objects.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { etagOf } from './etag.ts'
+import { operationsAt } from './operations-by-path.ts'
 
 export interface RenderedResponse {
   status: number
@@ -33,7 +34,9 @@ export function render(info: OperationInfo, answer: HandlerAnswer, strict: boole
   if (declared.contentType === null) return { status, headers, text: null }
   const text = serialize(info, status, body, strict)
   headers['content-type'] = `${declared.contentType}; charset=utf-8`
-  if (info.etag && status < 300) headers.etag = etagFor(info, status, body, text)
+  if (info.etag && status < 300)
+    headers.etag =
+      headers.location === undefined ? etagFor(info, status, body, text) : createdTag(headers.location, body)
   return { status, headers, text }
 }
 
@@ -56,6 +59,16 @@ export function eventText(
     serialized.set(data, text)
   }
   return text
+}
+
+/**
+ * The ETag that a GET of the new resource returns. The answer of the creation may have more fields, such as a
+ * secret.
+ */
+function createdTag(location: string, body: unknown): string {
+  const read = operationsAt(location).find(({ method }) => method === 'GET')
+  if (read === undefined) throw new Error(`no GET operation has the path ${location}`)
+  return etagFor(read, 200, body, serialize(read, 200, body, false))
 }
 
 /** The ETag that the GET operation of the same resource has for `entity`; If-Match is compared with it. */

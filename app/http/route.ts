@@ -14,6 +14,7 @@ import { accepts } from './content-negotiation.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
+import { originOf } from './origin.ts'
 import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentRequest } from './idempotency.ts'
 import { preconditionOf, withTransaction } from './preconditions.ts'
 import type { RateLimits } from './rate-limit.ts'
@@ -117,12 +118,12 @@ class OperationCall {
 
   /** Calls the handler and serialises its answer. */
   async respond(db: Db): Promise<RenderedResponse> {
-    const { info, context } = this.#route
+    const { info } = this.#route
     const answer = await this.#callHandler(db)
     const response = this.#render(answer)
     if (info.paged) {
       const query = this.#input.query as Record<string, unknown>
-      response.headers.link = pageLinks(context.publicUrl() + this.#path, query, answer.body.pagination)
+      response.headers.link = pageLinks(this.#origin + this.#path, query, answer.body.pagination)
     }
     return response
   }
@@ -269,7 +270,16 @@ class OperationCall {
 
   #render(answer: HandlerAnswer): RenderedResponse {
     const { info, context } = this.#route
-    return render(info, answer, context.services.config.validateResponses)
+    const response = render(info, answer, context.services.config.validateResponses)
+    const { location } = response.headers
+    // Handlers name a path of this server.
+    if (location?.startsWith('/')) response.headers.location = this.#origin + location
+    return response
+  }
+
+  get #origin(): string {
+    const { services, publicUrl } = this.#route.context
+    return originOf(this.#request, services.config.publicUrl, publicUrl)
   }
 
   /** The path of the URL, without the query. */

@@ -30,7 +30,7 @@ const server = {
   }),
   publicUrl: optional(
     serverUrl('PUBLIC_URL', {
-      defaultText: '`http://HOST:PORT`',
+      defaultText: 'the host that the client used, else `http://HOST:PORT`',
       example: 'https://api.example.com',
       description: 'URL by which clients reach this server. Links in responses and receipts start with it.',
     }),

@@ -144,7 +144,7 @@ t.test('a text becomes a document, which is parsed, emits events, and has a text
   const text = '# Events\nThey are kept for 30 days.'
   const created = await postDocument(person, baseId, { text, metadata: { edition: '1' } })
   t.equal(created.status, 201)
-  t.equal(created.headers.get('location'), `/v1${pathOf(created.body)}`)
+  t.equal(created.headers.get('location'), `${server.url}/v1${pathOf(created.body)}`)
   t.match(created.body, {
     knowledge_base_id: baseId,
     project_id: null,

@@ -57,7 +57,7 @@ t.test('a knowledge base is created, updated and deleted, each with an event', a
   })
   t.equal(created.status, 201)
   const { id } = created.body
-  t.equal(created.headers.get('location'), `/v1/ai/knowledge/${id}`)
+  t.equal(created.headers.get('location'), `${server.url}/v1/ai/knowledge/${id}`)
   t.match(created.body, {
     id: /^kb_/,
     project_id: null,

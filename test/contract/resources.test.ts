@@ -2,8 +2,15 @@
 import t from 'tap'
 import { createClient } from '../support/client.ts'
 import { createFileLink } from '../support/db-fixtures.ts'
-import { operationInfos, requestFor, send, successStatus, withJson } from '../support/operation-fixtures.ts'
-import { bodyOf, replyOf } from '../support/contract-schema.ts'
+import {
+  operationInfos,
+  requestFor,
+  send,
+  served,
+  successStatus,
+  withJson,
+} from '../support/operation-fixtures.ts'
+import { bodyOf, headersOf, replyOf } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 import { download, uploadFile } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -31,6 +38,21 @@ for (const { id } of withJson.filter(({ method }) => method === 'POST')) {
     const { body, text } = await send({ ...request, body: { ...request.body, metadata } })
     t.same(body.metadata, metadata, text)
     t.equal(body.updated_at, body.created_at)
+  })
+}
+
+for (const { id } of served) {
+  const status = successStatus(id)
+  const hasLocation = headersOf(id, status).some(({ name }) => name === 'Location')
+  if (status >= 300 || !hasLocation) continue
+  t.test(`${id} answers with the ETag and the whole URL of the resource`, async (t) => {
+    const request = await requestFor(server, id)
+    const created = await send(request)
+    const location = created.headers.get('location') ?? ''
+    t.ok(location.startsWith(`${server.url}/v1/`), location)
+    const read = await request.caller.client.get(location)
+    t.equal(read.status, 200, read.text)
+    t.equal(created.headers.get('etag'), read.headers.get('etag'))
   })
 }
 

@@ -58,7 +58,7 @@ t.test('a link is created, returned once with its URL, listed, followed and revo
     created_at: link.created_at,
     updated_at: link.created_at,
   })
-  t.equal(created.headers.get('location'), `/v1${path}/${link.id}`)
+  t.equal(created.headers.get('location'), `${server.url}/v1${path}/${link.id}`)
   t.equal(created.headers.get('cache-control'), 'no-store')
   t.match(url, new RegExp(`^${server.url}/v1/storage/links/[\\w-]{43}$`))
 

@@ -75,7 +75,7 @@ t.test('an upload with all fields', async (t) => {
     created_at: body.created_at,
     updated_at: body.created_at,
   })
-  t.equal(headers.get('location'), `/v1/storage/files/${body.id}`)
+  t.equal(headers.get('location'), `${server.url}/v1/storage/files/${body.id}`)
   t.same((await person.client.get(`/storage/files/${body.id}`)).body, body)
   t.ok(
     (await download(server.url, `/storage/files/${body.id}/download`, person)).bytes.equals(bytes),

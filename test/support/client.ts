@@ -118,7 +118,8 @@ export function createClient(url: string, key: string | null) {
     path: string,
     { body, raw, headers = {} }: CallOptions = {},
   ): Promise<Reply> {
-    const full = fullPath(path)
+    // A Location is the whole URL.
+    const full = fullPath(path.startsWith(url) ? path.slice(url.length) : path)
     const sent: Record<string, string> = { ...headers }
     if (key !== null && sent.authorization === undefined) sent.authorization = `Bearer ${key}`
     if (body !== undefined && sent['content-type'] === undefined) sent['content-type'] = 'application/json'

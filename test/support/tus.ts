@@ -98,7 +98,7 @@ export function tusClient(url: string, key: string): TusClient {
     async createUpload(length, metadata) {
       const reply = await tus.create(length, metadata)
       if (reply.status !== 201) throw new Error(`the upload was not created: ${reply.status} ${reply.text}`)
-      return reply.headers.get('location')!
+      return new URL(reply.headers.get('location')!).pathname
     },
     append: (path, offset, bytes, headers = {}) =>
       client.call('PATCH', path, {
