@@ -193,6 +193,16 @@ export function unsupportedMediaType(accepted: string[], field?: string): ApiErr
   )
 }
 
+/** @param supported the supported types, in words. */
+export function unsupportedFileType(type: string, supported: string, field: string): ApiError {
+  return new ApiError(
+    415,
+    'UNSUPPORTED_MEDIA_TYPE',
+    `Unsupported file type ${type}. Supported types: ${supported}.`,
+    { field, constraint: 'media_type' },
+  )
+}
+
 export function idempotencyMismatch(): ApiError {
   return new ApiError(422, 'IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another body.', {
     field: 'Idempotency-Key',

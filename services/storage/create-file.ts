@@ -40,6 +40,8 @@ export interface FileUpload {
   projectId: string | null | undefined
   /** Called after the file was read. */
   fields(): FileFields
+  /** Throws to reject the file. Called after the file was read, before it is stored. */
+  check?(received: TempFile): void
 }
 
 /**
@@ -58,6 +60,7 @@ export async function createFile<T>(
     const { sha256, ...fields } = upload.fields()
     if (sha256 !== undefined && sha256 !== received.sha256)
       throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
+    upload.check?.(received)
     if (upload.projectId === undefined) await openWorkspace(services.db, request, fields.projectId)
     const id = newFileId()
     return await services.storage.storeBlob(id, received, () =>

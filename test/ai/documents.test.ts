@@ -2,7 +2,9 @@
 // fake parser lets each test control when and how parsing ends; the last test uses the real parser.
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { picture } from '../../scripts/contract/forms.ts'
 import { fileExpiryTasks } from '../../services/retention-tasks.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { createDocumentWorker, type DocumentWorkerOptions } from '../../services/ai/knowledge/worker.ts'
@@ -446,6 +448,44 @@ t.test(
   },
 )
 
+t.test('a file of an unsupported type is rejected at once and leaves nothing behind', async (t) => {
+  const person = await server.person()
+  const baseId = await createKnowledgeBase(person)
+  const assertUnsupported = ({ status, body }: Reply, type: string, field: string): void => {
+    t.equal(status, 415, type)
+    t.match(
+      body.error,
+      {
+        code: 'UNSUPPORTED_MEDIA_TYPE',
+        message:
+          `Unsupported file type ${type}. ` +
+          'Supported types: plain text, Markdown, HTML, CSV, JSON, PDF and DOCX.',
+        details: { field, constraint: 'media_type' },
+      },
+      type,
+    )
+  }
+  const types: Array<[type: string, bytes: Buffer | string]> = [
+    ['image/png', picture],
+    ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'],
+    ['application/gzip', gzipSync('x')],
+    ['application/rtf', '{\\rtf1 text}'],
+  ]
+  for (const [type, bytes] of types) {
+    assertUnsupported(await uploadDocument(person, baseId, { bytes, name: 'notes.md' }), type, 'file')
+    t.equal((await person.client.get('/storage/files')).body.pagination.total, 0, 'no file is stored')
+  }
+  for (const [type, bytes] of types) {
+    const file = await uploadFile(person.client, { bytes, name: 'notes.md' })
+    t.equal(file.content_type, type)
+    assertUnsupported(await postDocument(person, baseId, { file_id: file.id }), type, 'file_id')
+    await person.client.delete(`/storage/files/${file.id}`)
+  }
+  t.equal((await person.client.get(`/ai/knowledge/${baseId}/documents`)).body.pagination.total, 0)
+  t.same((await person.client.get('/events?type=document.created')).body.data, [])
+  await assertNothingLeft(t, server)
+})
+
 const makeJobDue = statement(
   `UPDATE pgboss.job SET start_after = now()
   WHERE name = 'documents' AND data->>'document_id' = $1 AND state < 'active'`,
@@ -664,15 +704,8 @@ t.test('the real parser makes Markdown, HTML and CSV searchable', async (t) => {
       .body.data[0],
     { document_id: created[1].body.id },
   )
-  t.match(
-    (
-      await uploadDocument(person, baseId, {
-        bytes: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]),
-        name: 'a.png',
-      })
-    ).status,
-    201,
-  )
+  const broken = await uploadDocument(person, baseId, { bytes: Buffer.from([0, 1, 2, 255]), name: 'a.txt' })
+  t.equal(broken.status, 201)
   await waitUntil(
     async () => (await person.client.get(`/ai/knowledge/${baseId}`)).body.document_counts.failed === 1,
   )

@@ -28,7 +28,7 @@ export const edge = {
   async addEither ({ body }) {
     if (!('file' in body)) return { status: 200, body: \`JSON \${body.name}\` }
     const bytes = (await body.file.content.toArray()).join('')
-    return { status: 200, body: \`form \${body.label} \${bytes}\` }
+    return { status: 200, body: \`form \${body.fields().label} \${bytes}\` }
   },
   ...others(['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'])
 } satisfies Handlers<'edge'>

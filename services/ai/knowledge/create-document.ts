@@ -3,9 +3,18 @@
 import { hash } from 'node:crypto'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { forbidden, invalidField, payloadTooLarge, RolledBack } from '../../../infra/errors.ts'
+import {
+  forbidden,
+  invalidField,
+  payloadTooLarge,
+  RolledBack,
+  unsupportedFileType,
+} from '../../../infra/errors.ts'
 import type { FormWithFile } from '../../../infra/contract/operation.ts'
+import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import { openFile, type StoredFile } from '../../storage/files.ts'
+import { isSupportedType } from '../parsing/detect-type.ts'
+import { supportedTypes } from '../parsing/errors.ts'
 import { createFile, type CreateFileRequest, type CreateFileServices } from '../../storage/create-file.ts'
 import {
   addDocument,
@@ -65,6 +74,7 @@ async function addStoredFile(
     )
   const file = await openSourceFile(tx, request, knowledgeBase.project_id, fileId!)
   requireSize(file.bytes, services)
+  requireSupportedType(file.content_type, 'file_id')
   return await addDocument(tx, services, knowledgeBase.id, {
     name: name ?? file.name,
     contentType: file.content_type,
@@ -145,6 +155,7 @@ export async function createUploadedDocument<Reply>(
     maxBytes,
     projectId,
     fields: () => ({ name: form.fields().name!, projectId }),
+    check: ({ contentType }: TempFile) => requireSupportedType(contentType, 'file'),
   }
   try {
     return await createFile(services, request, upload, addCreated)
@@ -156,6 +167,11 @@ export async function createUploadedDocument<Reply>(
 
 function requireSize(bytes: number, { config: { documentMaxBytes } }: CreateDocumentServices): void {
   if (bytes > documentMaxBytes) throw payloadTooLarge(documentMaxBytes)
+}
+
+/** Throws 415 for a type that parsing would reject. */
+function requireSupportedType(contentType: string, field: string): void {
+  if (!isSupportedType(contentType)) throw unsupportedFileType(contentType, supportedTypes, field)
 }
 
 const maxDerivedName = 80

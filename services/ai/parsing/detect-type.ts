@@ -36,6 +36,18 @@ const typesByContentType: Record<string, DocumentType> = {
 /** Formats that may consist of text characters, but contain no readable text. */
 const unsupported = /^(?:image|audio|video|font|model)\/|^application\/(?:rtf|postscript|x-|vnd\.)/
 
+/**
+ * Content types, as detected from the bytes of a file, that may be readable. Only parsing can tell which ZIP
+ * archives are DOCX, which octets are text, and which old Office documents are encrypted.
+ */
+const maybeReadable =
+  /^text\/|^application\/(?:json|xml|xhtml\+xml|yaml|pdf|zip|octet-stream|x-cfb)$|wordprocessingml|ms-word/
+
+/** Whether the content type of a stored file may be parsed. false means that parsing would fail. */
+export function isSupportedType(contentType: string): boolean {
+  return maybeReadable.test(contentType)
+}
+
 const sampleBytes = 64 * 1024
 
 /** Throws `unsupported`, or `encrypted` for an encrypted Office document. */

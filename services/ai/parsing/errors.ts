@@ -3,9 +3,11 @@
 export type ParsingErrorCode =
   'unsupported' | 'encrypted' | 'damaged' | 'empty' | 'too_large' | 'too_slow' | 'too_much_memory'
 
+/** The types of documents, in words. */
+export const supportedTypes = 'plain text, Markdown, HTML, CSV, JSON, PDF and DOCX'
+
 const messages: Record<ParsingErrorCode, string> = {
-  unsupported:
-    'The file type is not supported. Supported types: plain text, Markdown, HTML, CSV, JSON, PDF and DOCX.',
+  unsupported: `The file type is not supported. Supported types: ${supportedTypes}.`,
   encrypted: 'The document is password-protected.',
   damaged: 'The document is damaged.',
   empty: 'The document contains no text. Text in images, such as scanned pages, is not recognized.',
