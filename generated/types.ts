@@ -1146,7 +1146,7 @@ export interface paths {
         put?: never;
         /**
          * Add a document to a knowledge base
-         * Adds `text`, a stored file by `file_id` (requires the scope `storage:read`), or an uploaded `file`, which is stored first (requires the scope `storage:write`). Indexing is asynchronous; poll `status`. Supported formats are plain text, Markdown, HTML, CSV, JSON, PDF and DOCX, detected from the bytes. If the knowledge base already has a document with the same bytes, that document is returned with 200.
+         * Adds `text`, a stored file by `file_id` (requires the scope `storage:read`), or an uploaded `file`, which is stored first (requires the scope `storage:write`). Indexing is asynchronous; poll `status`. Supported formats are plain text, Markdown, HTML, CSV, JSON, PDF and DOCX, detected from the bytes; files of other types, such as pictures, return 415 and are not stored. If the knowledge base already has a document with the same bytes, that document is returned with 200.
          */
         post: operations["createDocument"];
         delete?: never;
