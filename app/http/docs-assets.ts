@@ -11,6 +11,8 @@ import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
 import { clientPackage, clientPackageName, clientPackagePath } from '../../services/docs/client-package.ts'
 import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
 import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
+import { notFound } from '../../infra/errors.ts'
+import { acceptsHtml } from './content-negotiation.ts'
 import { etagOf, noneMatches } from './etag.ts'
 
 interface Asset {
@@ -47,6 +49,7 @@ const assets: Record<string, Asset> = {
 }
 
 export function serveDocsAssets(app: FastifyInstance): void {
+  redirectToDocs(app)
   for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset)
   serveClientPackage(app)
 }
@@ -64,6 +67,15 @@ function serveClientPackage(app: FastifyInstance): void {
       .type('application/gzip')
       .header('content-disposition', `attachment; filename="${clientPackageName()}"`)
       .send(tarball)
+  })
+}
+
+/** Redirects a browser from `/` to the API reference. Other clients get the 404 of an unknown path. */
+function redirectToDocs(app: FastifyInstance): void {
+  app.get('/', async (request, reply) => {
+    reply.header('vary', 'accept')
+    if (!acceptsHtml(request.headers.accept)) throw notFound('path')
+    return reply.header('cache-control', 'no-cache').redirect('/docs', 302)
   })
 }
 

@@ -42,6 +42,23 @@ t.test('the page and its script are served by this server and can be cached', as
   t.equal(await known.text(), '')
 })
 
+t.test('the root redirects browsers to the reference, and is not a path of the API', async (t) => {
+  const { url } = server
+  const ask = (accept: string, method = 'GET') =>
+    fetch(url, { method, headers: { accept }, redirect: 'manual' })
+  const browser = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
+  t.equal(browser.status, 302)
+  t.equal(browser.headers.get('location'), '/docs')
+  t.equal(browser.headers.get('vary'), 'accept')
+  for (const accept of ['*/*', 'application/json', 'text/html;q=0']) {
+    const program = await ask(accept)
+    t.equal(program.status, 404, accept)
+    t.equal(program.headers.get('vary'), 'accept')
+    t.match(await program.json(), { error: { code: 'NOT_FOUND' } })
+  }
+  t.equal((await ask('text/html', 'POST')).status, 404)
+})
+
 // The page takes seconds to load: these tests share one.
 t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
   const { page, requests, consoleMessages } = await openPage(t, { viewport: { width: 1200, height: 900 } })
