@@ -5,7 +5,7 @@
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { docsOpenapiPath, docsScriptPath } from '../../services/docs/reference-page.ts'
+import { docsOpenapiPath, docsScriptPath, pageScript, pageScriptPath } from '../../services/docs/reference-page.ts'
 import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
 import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
 import { clientPackage, clientPackageName, clientPackagePath } from '../../services/docs/client-package.ts'
@@ -37,6 +37,7 @@ const assets: Record<string, Asset> = {
     headers: { 'cache-control': 'public, max-age=31536000, immutable' },
     make: scalarScript,
   },
+  [pageScriptPath]: { type: 'text/javascript; charset=utf-8', headers: revalidated, make: pageScript },
   [docsOpenapiPath]: {
     type: 'application/json; charset=utf-8',
     headers: revalidated,

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openapiJson } from './openapi.ts'
+import { exampleValue, isSent, resolved, tryOutBody, type RequestExample } from './try-out.ts'
 
 type Json = any
 
@@ -29,7 +30,7 @@ interface DocsData {
   operations: Record<
     string,
     {
-      request: { body: { type: string; value: Json } | null }
+      request: RequestExample
       replies: Record<string, Json>
       samples: Json[]
     }
@@ -97,26 +98,37 @@ function withSamples(
   { request, replies, samples }: DocsData['operations'][string],
 ): Json {
   const responses = Object.fromEntries(
-    Object.entries<Json>(operation.responses).map(([status, response]) => {
-      if (replies[status] === undefined) return [status, response]
-      const resolved =
-        response.$ref === undefined
-          ? response
-          : document.components.responses[response.$ref.split('/').at(-1)]
-      return [status, withExample(resolved, Object.keys(resolved.content)[0], replies[status])]
+    Object.entries<Json>(operation.responses).map(([status, reference]) => {
+      if (replies[status] === undefined) return [status, reference]
+      const response = resolved(document, reference)
+      return [status, withExample(response, Object.keys(response.content)[0], replies[status])]
     }),
   )
-  const { requestBody } = operation
   return {
     ...operation,
     'x-codeSamples': samples,
     responses,
+    ...(operation.parameters !== undefined && {
+      parameters: operation.parameters.map((parameter: Json) => tryOutParameter(document, parameter, request)),
+    }),
     ...(request.body !== null &&
-      request.body.value !== null &&
-      requestBody.$ref === undefined && {
-        requestBody: withExample(requestBody, request.body.type, request.body.value),
+      request.body.value !== null && {
+        requestBody: tryOutRequestBody(document, operation.requestBody, request.body),
       }),
   }
+}
+
+/** Scalar sends each optional parameter that has a value, unless the value is marked with `x-disabled`. */
+function tryOutParameter(document: Json, reference: Json, request: RequestExample): Json {
+  const parameter = resolved(document, reference)
+  const value = exampleValue(document, parameter)
+  if (value === undefined || isSent(parameter, request)) return reference
+  return { ...parameter, examples: { default: { value, 'x-disabled': true } } }
+}
+
+function tryOutRequestBody(document: Json, reference: Json, { type, value }: Json): Json {
+  const requestBody = resolved(document, reference)
+  return withExample(requestBody, type, tryOutBody(document, requestBody.content[type].schema, value))
 }
 
 function withExample(node: Json, type: string, example: Json): Json {

@@ -9,14 +9,23 @@ const scalar = JSON.parse(
 /** The path of the page's script. It contains Scalar's version, so browsers may cache the script forever. */
 export const docsScriptPath = `/docs/scalar-${scalar.version}.js`
 
+/** The path of the script that renders the page with Scalar. */
+export const pageScriptPath = '/docs/reference.js'
+
+export function pageScript(): string {
+  return readFileSync(new URL('reference-script.js', import.meta.url), 'utf8')
+}
+
 /** The path of the OpenAPI document with examples and code samples; only the page uses it. */
 export const docsOpenapiPath = '/docs/openapi.json'
 
 /**
- * Fixes for Scalar: an outline around the section that a link leads to, and a button over the URL on phones.
+ * Fixes for Scalar: an outline around the section that a link leads to; on phones a button over the URL, and a
+ * dialog that is wider than the screen and hides the Send button.
  */
 const styles = `
 section:focus-visible { outline: none }
+.scalar-client > *, .scalar-client main, .scalar-client main > * { min-width: 0; max-width: 100% }
 @media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }`
 
 /** Scalar's settings. With `persistAuth: false` the API key stays in the memory of the tab. */
@@ -83,8 +92,9 @@ export function docsPage(): string {
 <noscript>This page needs JavaScript. Without JavaScript, read the OpenAPI document at
 <a href="/openapi.json">/openapi.json</a>, the <a href="/docs/guides">guides</a>, the
 <a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a>.</noscript>
-<script id="api-reference" data-configuration="${attributeJson(settings)}"></script>
+<main id="reference" data-configuration="${attributeJson(settings)}">Loading the reference…</main>
 <script src="${docsScriptPath}"></script>
+<script src="${pageScriptPath}"></script>
 </body>
 </html>
 `
