@@ -5,7 +5,12 @@
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { docsOpenapiPath, docsScriptPath, pageScript, pageScriptPath } from '../../services/docs/reference-page.ts'
+import {
+  docsOpenapiPath,
+  docsScriptPath,
+  pageScript,
+  pageScriptPath,
+} from '../../services/docs/reference-page.ts'
 import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
 import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
 import { clientPackage, clientPackageName, clientPackagePath } from '../../services/docs/client-package.ts'

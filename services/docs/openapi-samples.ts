@@ -109,7 +109,9 @@ function withSamples(
     'x-codeSamples': samples,
     responses,
     ...(operation.parameters !== undefined && {
-      parameters: operation.parameters.map((parameter: Json) => tryOutParameter(document, parameter, request)),
+      parameters: operation.parameters.map((parameter: Json) =>
+        tryOutParameter(document, parameter, request),
+      ),
     }),
     ...(request.body !== null &&
       request.body.value !== null && {

@@ -4,8 +4,7 @@
 const element = document.getElementById('reference')
 
 /** A picture of one pixel, for operations that accept only pictures. */
-const png =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPj/HwADBwIAMCbHYQAAAABJRU5ErkJggg=='
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPj/HwADBwIAMCbHYQAAAABJRU5ErkJggg=='
 
 function exampleFile(name) {
   if (!name.endsWith('.png')) return new File(['This is an example file.\n'], name, { type: 'text/plain' })

@@ -104,7 +104,13 @@ t.test(
           ['curl', 'TypeScript', 'Python'],
           operation.operationId,
         )
-        const omitted = { 'x-codeSamples': null, responses: null, requestBody: null, servers: null }
+        const omitted = {
+          'x-codeSamples': null,
+          responses: null,
+          requestBody: null,
+          parameters: null,
+          servers: null,
+        }
         const rest = { ...documented, ...omitted }
         const published = { ...operation, ...omitted }
         t.same(rest, published, `${operation.operationId} is otherwise equal to the published operation`)

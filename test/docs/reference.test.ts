@@ -1,9 +1,9 @@
 // The reference page in a real browser that can reach only this server.
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
+import { skipWithoutBrowser } from '../support/browser.ts'
+import { keyField, openDialog, openReference, sendButton } from '../support/reference-page.ts'
 import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
 
@@ -16,7 +16,8 @@ t.test('the page and its script are served by this server and can be cached', as
   t.equal(page.headers.get('x-frame-options'), 'DENY')
   const html = await page.text()
   t.notMatch(html, /(src|href)="(?!\/|data:)/, 'the page loads nothing from other hosts')
-  const path = /<script src="([^"]+)"/.exec(html)![1]
+  const [path, pageScript] = [...html.matchAll(/<script src="([^"]+)"/g)].map(([, source]) => source)
+  t.equal((await fetch(url + pageScript)).headers.get('content-type'), 'text/javascript; charset=utf-8')
   t.match(path, /^\/docs\/scalar-\d+\.\d+\.\d+\.js$/)
 
   const fetchScript = (headers: Record<string, string>): Promise<Response> => fetch(url + path, { headers })
@@ -61,7 +62,9 @@ t.test('the root redirects browsers to the reference, and is not a path of the A
 
 // The page takes seconds to load: these tests share one.
 t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
-  const { page, requests, consoleMessages } = await openPage(t, { viewport: { width: 1200, height: 900 } })
+  const { page, requests, consoleMessages } = await openReference(t, server.url, {
+    viewport: { width: 1200, height: 900 },
+  })
 
   t.test('a reader sees code samples, example responses and the catalogues', async (t) => {
     const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
@@ -141,7 +144,7 @@ t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
 })
 
 t.test('the page works on a phone and in dark mode', { skip: skipWithoutBrowser }, async (t) => {
-  const { page, consoleMessages } = await openPage(t, {
+  const { page, consoleMessages } = await openReference(t, server.url, {
     viewport: { width: 390, height: 844 },
     colorScheme: 'dark',
   })
@@ -152,52 +155,13 @@ t.test('the page works on a phone and in dark mode', { skip: skipWithoutBrowser 
   )
   t.match(await page.evaluate('document.body.className'), /dark-mode/)
   await keyField(page).fill(server.key)
-  await tryProfile(page)
+  const send = sendButton(await openDialog(page))
+  const { x, width } = (await send.boundingBox())!
+  t.ok(x >= 0 && x + width <= 390, `the Send button is on the screen: ${x} to ${x + width}`)
+  await send.click()
   await page.getByText('200 OK').waitFor()
   t.same(consoleMessages, [])
 })
-
-interface Opened {
-  page: Page
-  /** Method and URL of each request. */
-  requests: string[]
-  /** Errors and warnings of the console, and uncaught errors. */
-  consoleMessages: string[]
-}
-
-async function openPage(
-  t: Test,
-  options: { viewport?: { width: number; height: number }; colorScheme?: 'dark' } = {},
-): Promise<Opened> {
-  const { url } = server
-  const browser = await launchBrowser(t)
-  const context = await browser.newContext(options)
-  const requests: string[] = []
-  const consoleMessages: string[] = []
-  context.on('request', (request) => {
-    if (!request.url().startsWith('data:')) requests.push(`${request.method()} ${request.url()}`)
-  })
-  await context.route(
-    (to) => to.origin !== url,
-    (route) => route.abort(),
-  )
-  const page = await context.newPage()
-  context.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) consoleMessages.push(message.text())
-  })
-  context.on('weberror', (error) => consoleMessages.push(String(error.error())))
-  await page.goto(`${url}/docs`)
-  await page.getByRole('heading', { name: 'Platform API' }).waitFor()
-  // The operations of a tag are collapsed by default.
-  const showAll = page.getByRole('button', { name: 'Show all Profile and settings endpoints' })
-  // The page renders a section when it comes near.
-  await waitUntil(async () => {
-    await page.mouse.wheel(0, 400)
-    return await showAll.isVisible()
-  }, 'the first section')
-  await showAll.click()
-  return { page, requests, consoleMessages }
-}
 
 /**
  * Clicks a link of the reference. The page renders its sections lazily, so the link may move away during the
@@ -232,16 +196,8 @@ async function showsCatalogue(t: Test, page: Page, heading: string): Promise<voi
   )
 }
 
-function keyField(page: Page): Locator {
-  return page.getByPlaceholder('Token').first()
-}
-
 async function tryProfile(page: Page): Promise<void> {
-  await page
-    .locator('[id="platform-api/tag/user/GET/user/profile"]')
-    .getByRole('button', { name: 'Test Request' })
-    .click()
-  await page.locator('[data-addressbar-action=send]').locator('visible=true').click()
+  await sendButton(await openDialog(page)).click()
 }
 
 async function storedData(page: Page): Promise<string> {
