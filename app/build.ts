@@ -62,7 +62,7 @@ export async function buildApp({
   await allowOrigins(app, config.corsOrigins)
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   await registerRoutes(app, handlers, { services, limits, publicUrl, streams })
-  serveDocsAssets(app)
+  serveDocsAssets(app, publicUrl)
   return app
 }
 

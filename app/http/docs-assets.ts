@@ -1,7 +1,7 @@
 // The assets of the documentation, which are not part of the contract: the script of the reference page
 // (served from here, so that the page needs no other host), the document that it renders, the catalogues of
-// errors and events, the guides, and the package of the TypeScript client. Each asset is created on its first
-// request and kept compressed.
+// errors and events, the guides, the Postman collection and the package of the TypeScript client. Each asset
+// is created on its first request and kept compressed.
 import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -14,6 +14,7 @@ import {
 import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
 import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
 import { clientPackage, clientPackageName, clientPackagePath } from '../../services/docs/client-package.ts'
+import { postmanCollection, postmanFileName, postmanPath } from '../../services/docs/postman.ts'
 import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
 import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
 import { notFound } from '../../infra/errors.ts'
@@ -23,7 +24,8 @@ import { etagOf, noneMatches } from './etag.ts'
 interface Asset {
   type: string
   headers: Record<string, string>
-  make(): string | Promise<string>
+  /** @param url the public URL of the server. */
+  make(url: string): string | Promise<string>
 }
 
 /** Caches may store these assets, but must revalidate them. */
@@ -48,15 +50,20 @@ const assets: Record<string, Asset> = {
     headers: revalidated,
     make: openapiWithSamples,
   },
+  [postmanPath]: {
+    type: 'application/json; charset=utf-8',
+    headers: { ...revalidated, 'content-disposition': `attachment; filename="${postmanFileName}"` },
+    make: postmanCollection,
+  },
   '/docs/errors': docsPage(errorsPage),
   '/docs/events': docsPage(eventsPage),
   '/docs/guides': docsPage(guidesPage),
   ...Object.fromEntries(guideNames.map((name) => [`/docs/guides/${name}`, docsPage(() => guidePage(name))])),
 }
 
-export function serveDocsAssets(app: FastifyInstance): void {
+export function serveDocsAssets(app: FastifyInstance, publicUrl: () => string): void {
   redirectToDocs(app)
-  for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset)
+  for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset, publicUrl)
   serveClientPackage(app)
 }
 
@@ -85,11 +92,16 @@ function redirectToDocs(app: FastifyInstance): void {
   })
 }
 
-function serveAsset(app: FastifyInstance, path: string, { type, headers, make }: Asset): void {
+function serveAsset(
+  app: FastifyInstance,
+  path: string,
+  { type, headers, make }: Asset,
+  publicUrl: () => string,
+): void {
   let pending: Promise<{ gzipped: Buffer; etag: string }> | undefined
 
   app.get(path, async (request, reply) => {
-    const { gzipped, etag: textEtag } = await (pending ??= compressed(make))
+    const { gzipped, etag: textEtag } = await (pending ??= compressed(make, publicUrl()))
     const zipped = acceptsGzip(request.headers['accept-encoding'])
     // A strong ETag identifies the sent bytes, so each content coding has its own.
     const etag = zipped ? textEtag.replace(/"$/, '-gzip"') : textEtag
@@ -100,8 +112,11 @@ function serveAsset(app: FastifyInstance, path: string, { type, headers, make }:
   })
 }
 
-async function compressed(make: Asset['make']): Promise<{ gzipped: Buffer; etag: string }> {
-  const text = await make()
+async function compressed(
+  make: Asset['make'],
+  publicUrl: string,
+): Promise<{ gzipped: Buffer; etag: string }> {
+  const text = await make(publicUrl)
   return { gzipped: await promisify(gzip)(text, { level: 9 }), etag: etagOf(text) }
 }
 

@@ -15,7 +15,7 @@ function exampleFile(name) {
 Scalar.createApiReference(element, {
   ...JSON.parse(element.dataset.configuration),
 
-  /** Sends an example file while the reader has not selected one: until then the field holds only its name. */
+  /** Sends an example file until the reader selects one: until then the field holds only a name. */
   onBeforeRequest({ requestBuilder: { body } }) {
     if (body?.mode !== 'formdata') return
     body.value = body.value.map((part) =>
