@@ -20,8 +20,8 @@ export function pageScript(): string {
 export const docsOpenapiPath = '/docs/openapi.json'
 
 /**
- * Fixes for Scalar: an outline around the section that a link leads to; on phones a button over the URL and a
- * dialog that is wider than the screen and hides the Send button.
+ * Fixes for Scalar: an outline around the section that a link leads to; on phones a button over the URL, and
+ * a dialog that is wider than the screen and hides the Send button.
  */
 const styles = `
 section:focus-visible { outline: none }
