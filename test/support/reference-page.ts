@@ -40,7 +40,8 @@ export async function openReference(
   })
   context.on('weberror', (error) => consoleMessages.push(String(error.error())))
   await page.goto(`${url}/docs`)
-  await page.getByRole('heading', { name: 'Platform API' }).waitFor()
+  // Rendering takes long on a busy machine.
+  await page.getByRole('heading', { name: 'Platform API' }).waitFor({ timeout: 90_000 })
   // The operations of a tag are collapsed by default.
   const showAll = page.getByRole('button', { name: 'Show all Profile and settings endpoints' })
   // The page renders a section when it comes near.
