@@ -22,7 +22,7 @@ const aboutVariables =
 
 /** @param baseUrl the URL of the server, without `/v1`. */
 export function postmanCollection(baseUrl: string): string {
-  const document = openapiJson() as Json
+  const document = openapiJson('') as Json
   const ids = idVariables(document)
   const item = withIdVariables(foldersOf(document), ids)
   const used = ids.filter(({ variable }) => JSON.stringify(item).includes(`{{${variable}}}`))
@@ -117,8 +117,8 @@ function itemOf(call: Call, request: RequestExample, name: string, body: Json): 
 }
 
 function urlOf({ document, path, operation }: Call, variable: Json[], query: Json[]): Json {
-  const base: string = (operation.servers ?? document.servers)[0].url
-  const segments = `${base.replace(/\/$/, '')}${path}`.replaceAll(/\{([^}]+)\}/g, ':$1').slice(1)
+  const { pathname } = new URL((operation.servers ?? document.servers)[0].url, 'http://localhost')
+  const segments = `${pathname.replace(/\/$/, '')}${path}`.replaceAll(/\{([^}]+)\}/g, ':$1').slice(1)
   const sent = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${value}`)
   return {
     raw: `{{baseUrl}}/${segments}${sent.length > 0 ? `?${sent.join('&')}` : ''}`,

@@ -68,7 +68,7 @@ t.test('a run of the whole collection meets no invalid request', async (t) => {
     if (item.name === 'Archive or restore a price') await activate(collection)
     statuses.set(item.name, status)
     // An earlier request may have deleted or expired the resource, and no request creates some resources.
-    const fine = status < 400 || [404, 409, 410].includes(status)
+    const fine = status < 400 || ([404, 409, 410].includes(status) && !text.includes('no such path'))
     t.ok(fine, `${item.name}: ${status}${fine ? '' : ` ${text}`}`)
   }
   for (const name of [

@@ -39,9 +39,10 @@ export async function openReference(
     if (['error', 'warning'].includes(message.type())) consoleMessages.push(message.text())
   })
   context.on('weberror', (error) => consoleMessages.push(String(error.error())))
-  await page.goto(`${url}/docs`)
   // Rendering takes long on a busy machine.
-  await page.getByRole('heading', { name: 'Platform API' }).waitFor({ timeout: 90_000 })
+  page.setDefaultTimeout(90_000)
+  await page.goto(`${url}/docs`)
+  await page.getByRole('heading', { name: 'Platform API' }).waitFor()
   // The operations of a tag are collapsed by default.
   const showAll = page.getByRole('button', { name: 'Show all Profile and settings endpoints' })
   // The page renders a section when it comes near.
