@@ -5619,11 +5619,7 @@ export interface components {
          * @example {
          *       "product_id": "prod_01jd6y8m5qe8btc4y5w1r0n3fz",
          *       "unit_amount": 1999,
-         *       "currency": "eur",
-         *       "recurring": {
-         *         "interval": "month",
-         *         "interval_count": 1
-         *       }
+         *       "currency": "eur"
          *     }
          */
         PriceCreate: PriceCreate;
@@ -14522,11 +14518,7 @@ export interface RecurringCreate {
  * @example {
  *       "product_id": "prod_01jd6y8m5qe8btc4y5w1r0n3fz",
  *       "unit_amount": 1999,
- *       "currency": "eur",
- *       "recurring": {
- *         "interval": "month",
- *         "interval_count": 1
- *       }
+ *       "currency": "eur"
  *     }
  */
 export interface PriceCreate {

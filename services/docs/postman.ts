@@ -60,7 +60,8 @@ function foldersOf(document: Json): Json[] {
 function itemsOf(document: Json, examples: Record<string, { request: RequestExample }>, tag: string): Json[] {
   const items = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
     Object.entries<Json>(item)
-      .filter(([, operation]) => operation.tags?.includes(tag))
+      // PATCH does the same as PUT.
+      .filter(([, operation]) => operation.tags?.includes(tag) && operation['x-same-as'] === undefined)
       .flatMap(([method, operation]) => {
         const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((parameter) =>
           resolved(document, parameter),
