@@ -79,7 +79,7 @@ export async function collected(file: StreamedFile): Promise<File> {
 
 /** The name of a File, and of a stream that Node.js reads from a path. */
 function nameOf(content: Uploadable): string | undefined {
-  const { name, path } = content as { name?: unknown; path?: unknown }
+  const { name, path } = Object(content) as { name?: unknown; path?: unknown }
   if (typeof name === 'string' && name !== '') return name
   return typeof path === 'string' ? path.split(/[\\/]/).at(-1) : undefined
 }

@@ -19,6 +19,8 @@ export interface EncodedForm {
   start: number
   /** The size of the file; Infinity if unknown. */
   size: number
+  /** The bytes of the file that have been read so far, if it is a stream. */
+  read?: () => number
 }
 
 /** The fields come before the file. undefined and null are left out; a list becomes repeated fields. */
@@ -43,17 +45,19 @@ export function encodeForm(
   const after = new Blob([`\r\n--${boundary}--\r\n`])
   const size = file.size ?? Infinity
   const length = before.size + size + after.size
-  return {
-    content: isStreamedFile(file) ? streamOf([before, file, after]) : new Blob([before, file, after]),
+  const encoded = {
     contentType: `multipart/form-data; boundary=${boundary}`,
     length: Number.isFinite(length) ? length : null,
     start: before.size,
     size,
   }
+  if (!isStreamedFile(file)) return { ...encoded, content: new Blob([before, file, after]) }
+  let read = 0
+  const chunks = chunksOf(before, file, after, (bytes) => (read += bytes))
+  return { ...encoded, content: streamOf(chunks), read: () => read }
 }
 
-function streamOf(parts: Array<Blob | StreamedFile>): ReadableStream<Uint8Array> {
-  const chunks = chunksOf(parts)
+function streamOf(chunks: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next()
@@ -66,11 +70,18 @@ function streamOf(parts: Array<Blob | StreamedFile>): ReadableStream<Uint8Array>
   })
 }
 
-async function* chunksOf(parts: Array<Blob | StreamedFile>): AsyncGenerator<Uint8Array, void, undefined> {
-  for (const part of parts) {
-    if (part instanceof Blob) yield new Uint8Array(await part.arrayBuffer())
-    else yield* part.content
+async function* chunksOf(
+  before: Blob,
+  file: StreamedFile,
+  after: Blob,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  yield new Uint8Array(await before.arrayBuffer())
+  for await (const chunk of file.content) {
+    onRead(chunk.byteLength)
+    yield chunk
   }
+  yield new Uint8Array(await after.arrayBuffer())
 }
 
 /** 32 random hexadecimal digits. `crypto.randomUUID` does not exist on pages without TLS. */

@@ -18,6 +18,8 @@ export interface UploadBody {
   start: number
   /** The size of the file; Infinity if unknown. */
   size: number
+  /** The bytes of the file that have been read so far, if it is a stream. */
+  read?: () => number
 }
 
 /** The used part of `XMLHttpRequest`, which Node's types do not have. */
@@ -43,7 +45,8 @@ interface BrowserRequest {
  */
 export function withProgress(fetch: Transport, body: UploadBody, report: (sent: number) => void): Transport {
   const Browser = (globalThis as { XMLHttpRequest?: new () => BrowserRequest }).XMLHttpRequest
-  const onLoaded = (loaded: number): void => report(Math.min(Math.max(loaded - body.start, 0), body.size))
+  const onLoaded = (loaded: number): void =>
+    report(body.read?.() ?? Math.min(Math.max(loaded - body.start, 0), body.size))
   return async (request) => {
     const response = await (Browser === undefined || !(body.content instanceof Blob)
       ? sendStream(fetch, request, body, onLoaded)
