@@ -190,7 +190,7 @@ t.test(
     const { data, response } = await api.projects.get(first.id).withResponse()
     const headers = { 'If-Match': response.headers.get('etag')! }
     t.equal((await api.projects.update(data.id, { name: 'uno' }, { headers })).name, 'uno')
-    const members = await api.projects.members.list(first.id, { role: 'owner' }, { timeout: 60_000 })
+    const members = await api.projects.members.list(first.id, { role: ['owner'] }, { timeout: 60_000 })
     t.equal(members.data.length, 1)
     t.match(await api.projects.members.get(first.id, members.data[0].id), { role: 'owner' })
     await t.rejects(api.projects.get({ path: first } as never), {
