@@ -18,11 +18,6 @@ export const redoclyExceptions: Exception[] = [
     at: /^#\/paths\/~1pay~1/,
     reason: 'A form of a payment page redirects the browser.',
   },
-  {
-    rule: 'no-unused-components',
-    at: /^#\/components\/schemas\/(MessageDelta|StreamEnd)/,
-    reason: 'Event streams refer to them in x-stream-events.',
-  },
 ]
 
 const publicOperations = /^paths\.(\/storage\/(links|uploads)|\/pay|\/payments\/webhooks|\/avatars)/

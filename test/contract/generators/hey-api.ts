@@ -17,7 +17,9 @@ export async function use({ url, key }: Server): Promise<Result> {
       if (event !== undefined) streamed.push(event)
     },
   })
-  for await (const _data of stream) continue
+  let answer = ''
+  for await (const data of stream) if ('delta' in data) answer += data.delta
+  if (answer === '') throw new Error('The stream has no text.')
   const { error, response } = await getProject({ path: { id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
   return {
     uploaded: file,
