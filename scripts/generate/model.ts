@@ -11,7 +11,7 @@ export interface Response {
   status: number
   /** The media type of the body; null if there is no body. */
   contentType: string | null
-  /** The schema as in the document; it may be a `$ref`. */
+  /** The schema as in the document; it may be a `$ref`. null for an event stream. */
   schema: Json | null
   /** The schema of each event's data, if the body is an event stream. */
   events: Record<string, Json> | null
@@ -114,7 +114,7 @@ export function operationsOf(document: Json): Operation[] {
           return {
             status: Number(status),
             contentType,
-            schema: contentType === null ? null : response.content[contentType].schema,
+            schema: contentType === null ? null : (response.content[contentType].schema ?? null),
             events: contentType === null ? null : (response.content[contentType]['x-stream-events'] ?? null),
             volatile: contentType === null ? [] : volatileOf(document, response.content[contentType].schema),
             binary:

@@ -47,12 +47,23 @@ export function publishedDocument(document: Json, otherValues = anyValue): Json 
 
   function extensible(schema: Json): Json {
     const target = resolve(document, schema)
-    if (target.enum !== undefined) return withOtherValues(schema, otherValues(typeOf(target), target.format))
+    if (target.enum !== undefined) {
+      const { description } = target
+      return withOtherValues(
+        { ...(description && { description }), ...schema },
+        otherValues(typeOf(target), target.format),
+      )
+    }
     extendComponent(schema.$ref)
     const { anyOf, ...rest } = schema
     const own = mapSubschemas(rest, extensible)
     // The values of an enum stay beside the other alternatives, such as null.
-    return anyOf === undefined ? own : { ...own, anyOf: anyOf.map(extensible).flatMap(alternativesOf) }
+    return anyOf === undefined ? own : { ...own, anyOf: anyOf.flatMap(alternativesOf) }
+  }
+
+  function alternativesOf(schema: Json): Json[] {
+    const own = extensible(schema)
+    return resolve(document, schema).enum === undefined ? [own] : own.anyOf
   }
 
   function extendComponent(ref: string | undefined): void {
@@ -66,10 +77,6 @@ export function publishedDocument(document: Json, otherValues = anyValue): Json 
 function withOtherValues({ $ref, type, format, enum: values, ...rest }: Json, others: Json): Json {
   const known = $ref === undefined ? { type, ...(format && { format }), enum: values } : { $ref }
   return { ...rest, anyOf: [known, others] }
-}
-
-function alternativesOf(schema: Json): Json[] {
-  return Object.keys(schema).join() === 'anyOf' ? schema.anyOf : [schema]
 }
 
 /** The type of an enum's values, apart from null. */

@@ -112,7 +112,7 @@ t.test('a new operation changes only lines about it', async (t) => {
       responses:
         '200':
           description: First.
-          content: { application/json: { schema: { $ref: '#/components/schemas/Strict' } } }
+          content: { application/json: { schema: { $ref: '#/components/schemas/Label' } } }
 `,
     ),
   )

@@ -41,7 +41,7 @@ const lines = {
       status: 200,
       body: async function * (signal) {
         if (signal.aborted) return
-        const data = { object: {}, previous_attributes: {} }
+        const data = { object: { id: 't1', name: 'Lamp' }, previous_attributes: {} }
         yield { event: 'message', id: '1', data: { type: 'thing.made', data } }
       }
     }
