@@ -1084,7 +1084,7 @@ return errors === 0;
 validate_spec_ErrorResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replySettings = validate_spec_Settings;
-const schema_spec_Settings = {"type":"object","required":["theme","language","timezone","notifications","privacy","ai","default_project_id","updated_at"],"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}},"additionalProperties":false},"privacy":{"type":"object","required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}},"additionalProperties":false},"ai":{"type":"object","required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}},"additionalProperties":false},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Settings"};
+const schema_spec_Settings = {"type":"object","required":["theme","ai","default_project_id","updated_at"],"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"ai":{"type":"object","required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}},"additionalProperties":false},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Settings"};
 const pattern_108c49a7 = new RegExp("^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_Settings(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1109,8 +1109,8 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(data.language === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "language"},message:"must have required property '"+"language"+"'"};
+if(data.ai === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ai"},message:"must have required property '"+"ai"+"'"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1119,8 +1119,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(data.timezone === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "timezone"},message:"must have required property '"+"timezone"+"'"};
+if(data.default_project_id === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "default_project_id"},message:"must have required property '"+"default_project_id"+"'"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1129,8 +1129,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.notifications === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "notifications"},message:"must have required property '"+"notifications"+"'"};
+if(data.updated_at === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1139,8 +1139,9 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(data.privacy === undefined){
-const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "privacy"},message:"must have required property '"+"privacy"+"'"};
+for(const key0 in data){
+if(!((((key0 === "theme") || (key0 === "ai")) || (key0 === "default_project_id")) || (key0 === "updated_at"))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1149,8 +1150,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data.ai === undefined){
-const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ai"},message:"must have required property '"+"ai"+"'"};
+}
+if(data.theme !== undefined){
+let data0 = data.theme;
+if(typeof data0 !== "string"){
+const err5 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1159,8 +1163,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data.default_project_id === undefined){
-const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "default_project_id"},message:"must have required property '"+"default_project_id"+"'"};
+if(!(((data0 === "system") || (data0 === "light")) || (data0 === "dark"))){
+const err6 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/enum",keyword:"enum",params:{allowedValues: schema_spec_Settings.properties.theme.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1169,8 +1173,12 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.updated_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+}
+if(data.ai !== undefined){
+let data1 = data.ai;
+if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
+if(data1.default_model === undefined){
+const err7 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "default_model"},message:"must have required property '"+"default_model"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1179,9 +1187,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((((key0 === "theme") || (key0 === "language")) || (key0 === "timezone")) || (key0 === "notifications")) || (key0 === "privacy")) || (key0 === "ai")) || (key0 === "default_project_id")) || (key0 === "updated_at"))){
-const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data1.store_history === undefined){
+const err8 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "store_history"},message:"must have required property '"+"store_history"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1190,11 +1197,9 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-if(data.theme !== undefined){
-let data0 = data.theme;
-if(typeof data0 !== "string"){
-const err9 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key1 in data1){
+if(!((key1 === "default_model") || (key1 === "store_history"))){
+const err9 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1203,8 +1208,11 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(!(((data0 === "system") || (data0 === "light")) || (data0 === "dark"))){
-const err10 = {instancePath:instancePath+"/theme",schemaPath:"#/properties/theme/enum",keyword:"enum",params:{allowedValues: schema_spec_Settings.properties.theme.enum},message:"must be equal to one of the allowed values"};
+}
+if(data1.default_model !== undefined){
+let data2 = data1.default_model;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err10 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_Settings.properties.ai.properties.default_model.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1213,24 +1221,9 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-if(data.language !== undefined){
-if(!(validate_spec_Locale(data.language, {instancePath:instancePath+"/language",parentData:data,parentDataProperty:"language",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Locale.errors);
-errors = vErrors.length;
-}
-}
-if(data.timezone !== undefined){
-if(!(validate_spec_Timezone(data.timezone, {instancePath:instancePath+"/timezone",parentData:data,parentDataProperty:"timezone",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Timezone.errors);
-errors = vErrors.length;
-}
-}
-if(data.notifications !== undefined){
-let data3 = data.notifications;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.email === undefined){
-const err11 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 200){
+const err11 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1239,8 +1232,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data3.in_app === undefined){
-const err12 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/required",keyword:"required",params:{missingProperty: "in_app"},message:"must have required property '"+"in_app"+"'"};
+}
+}
+if(data1.store_history !== undefined){
+if(typeof data1.store_history !== "boolean"){
+const err12 = {instancePath:instancePath+"/ai/store_history",schemaPath:"#/properties/ai/properties/store_history/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1249,9 +1245,10 @@ vErrors.push(err12);
 }
 errors++;
 }
-for(const key1 in data3){
-if(!((key1 === "email") || (key1 === "in_app"))){
-const err13 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1261,9 +1258,10 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data3.email !== undefined){
-if(typeof data3.email !== "boolean"){
-const err14 = {instancePath:instancePath+"/notifications/email",schemaPath:"#/properties/notifications/properties/email/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data.default_project_id !== undefined){
+let data4 = data.default_project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err14 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_Settings.properties.default_project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1272,195 +1270,14 @@ vErrors.push(err14);
 }
 errors++;
 }
-}
-if(data3.in_app !== undefined){
-if(typeof data3.in_app !== "boolean"){
-const err15 = {instancePath:instancePath+"/notifications/in_app",schemaPath:"#/properties/notifications/properties/in_app/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(typeof data4 === "string"){
+if(!pattern_108c49a7.test(data4)){
+const err15 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
-}
-errors++;
-}
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-if(data.privacy !== undefined){
-let data6 = data.privacy;
-if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
-if(data6.profile_visibility === undefined){
-const err17 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/required",keyword:"required",params:{missingProperty: "profile_visibility"},message:"must have required property '"+"profile_visibility"+"'"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-for(const key2 in data6){
-if(!(key2 === "profile_visibility")){
-const err18 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-if(data6.profile_visibility !== undefined){
-let data7 = data6.profile_visibility;
-if(typeof data7 !== "string"){
-const err19 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-if(!(((data7 === "public") || (data7 === "members")) || (data7 === "private"))){
-const err20 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_spec_Settings.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-}
-else {
-const err21 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-}
-if(data.ai !== undefined){
-let data8 = data.ai;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.default_model === undefined){
-const err22 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "default_model"},message:"must have required property '"+"default_model"+"'"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-if(data8.store_history === undefined){
-const err23 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "store_history"},message:"must have required property '"+"store_history"+"'"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-for(const key3 in data8){
-if(!((key3 === "default_model") || (key3 === "store_history"))){
-const err24 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
-}
-errors++;
-}
-}
-if(data8.default_model !== undefined){
-let data9 = data8.default_model;
-if((typeof data9 !== "string") && (data9 !== null)){
-const err25 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_Settings.properties.ai.properties.default_model.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-if(typeof data9 === "string"){
-if(func_7a031813(data9) > 200){
-const err26 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-}
-}
-if(data8.store_history !== undefined){
-if(typeof data8.store_history !== "boolean"){
-const err27 = {instancePath:instancePath+"/ai/store_history",schemaPath:"#/properties/ai/properties/store_history/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
-}
-}
-}
-else {
-const err28 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
-}
-errors++;
-}
-}
-if(data.default_project_id !== undefined){
-let data11 = data.default_project_id;
-if((typeof data11 !== "string") && (data11 !== null)){
-const err29 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_Settings.properties.default_project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err29];
-}
-else {
-vErrors.push(err29);
-}
-errors++;
-}
-if(typeof data11 === "string"){
-if(!pattern_108c49a7.test(data11)){
-const err30 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err30];
-}
-else {
-vErrors.push(err30);
 }
 errors++;
 }
@@ -1474,12 +1291,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err31];
+vErrors = [err16];
 }
 else {
-vErrors.push(err31);
+vErrors.push(err16);
 }
 errors++;
 }
@@ -19919,7 +19736,7 @@ validate_spec_ProfileUpdatedEvent.evaluated = {"props":true,"dynamicProps":false
 
 exports.payloadSettingsUpdatedEvent = validate_spec_SettingsUpdatedEvent;
 const schema_spec_SettingsUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"settings.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Settings"},"previous_attributes":{"$ref":"spec:SettingsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SettingsUpdatedEvent"};
-const schema_spec_SettingsBefore = {"type":"object","properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","required":["email","in_app"],"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}},"additionalProperties":false},"privacy":{"type":"object","required":["profile_visibility"],"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}},"additionalProperties":false},"ai":{"type":"object","required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}},"additionalProperties":false},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SettingsBefore"};
+const schema_spec_SettingsBefore = {"type":"object","properties":{"theme":{"type":"string","enum":["system","light","dark"]},"ai":{"type":"object","required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}},"additionalProperties":false},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SettingsBefore"};
 
 function validate_spec_SettingsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SettingsBefore" */;
@@ -19934,7 +19751,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "theme") || (key0 === "language")) || (key0 === "timezone")) || (key0 === "notifications")) || (key0 === "privacy")) || (key0 === "ai")) || (key0 === "default_project_id")) || (key0 === "updated_at"))){
+if(!((((key0 === "theme") || (key0 === "ai")) || (key0 === "default_project_id")) || (key0 === "updated_at"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -19968,23 +19785,11 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.language !== undefined){
-if(!(validate_spec_Locale(data.language, {instancePath:instancePath+"/language",parentData:data,parentDataProperty:"language",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Locale.errors);
-errors = vErrors.length;
-}
-}
-if(data.timezone !== undefined){
-if(!(validate_spec_Timezone(data.timezone, {instancePath:instancePath+"/timezone",parentData:data,parentDataProperty:"timezone",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Timezone.errors);
-errors = vErrors.length;
-}
-}
-if(data.notifications !== undefined){
-let data3 = data.notifications;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-if(data3.email === undefined){
-const err3 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(data.ai !== undefined){
+let data1 = data.ai;
+if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
+if(data1.default_model === undefined){
+const err3 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "default_model"},message:"must have required property '"+"default_model"+"'"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -19993,8 +19798,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(data3.in_app === undefined){
-const err4 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/required",keyword:"required",params:{missingProperty: "in_app"},message:"must have required property '"+"in_app"+"'"};
+if(data1.store_history === undefined){
+const err4 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "store_history"},message:"must have required property '"+"store_history"+"'"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -20003,9 +19808,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-for(const key1 in data3){
-if(!((key1 === "email") || (key1 === "in_app"))){
-const err5 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+for(const key1 in data1){
+if(!((key1 === "default_model") || (key1 === "store_history"))){
+const err5 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -20015,9 +19820,10 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data3.email !== undefined){
-if(typeof data3.email !== "boolean"){
-const err6 = {instancePath:instancePath+"/notifications/email",schemaPath:"#/properties/notifications/properties/email/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data1.default_model !== undefined){
+let data2 = data1.default_model;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err6 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_SettingsBefore.properties.ai.properties.default_model.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -20026,10 +19832,9 @@ vErrors.push(err6);
 }
 errors++;
 }
-}
-if(data3.in_app !== undefined){
-if(typeof data3.in_app !== "boolean"){
-const err7 = {instancePath:instancePath+"/notifications/in_app",schemaPath:"#/properties/notifications/properties/in_app/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 200){
+const err7 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -20040,8 +19845,9 @@ errors++;
 }
 }
 }
-else {
-const err8 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data1.store_history !== undefined){
+if(typeof data1.store_history !== "boolean"){
+const err8 = {instancePath:instancePath+"/ai/store_history",schemaPath:"#/properties/ai/properties/store_history/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -20051,11 +19857,9 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data.privacy !== undefined){
-let data6 = data.privacy;
-if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
-if(data6.profile_visibility === undefined){
-const err9 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/required",keyword:"required",params:{missingProperty: "profile_visibility"},message:"must have required property '"+"profile_visibility"+"'"};
+}
+else {
+const err9 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -20064,9 +19868,11 @@ vErrors.push(err9);
 }
 errors++;
 }
-for(const key2 in data6){
-if(!(key2 === "profile_visibility")){
-const err10 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"};
+}
+if(data.default_project_id !== undefined){
+let data4 = data.default_project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err10 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_SettingsBefore.properties.default_project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -20075,146 +19881,14 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-if(data6.profile_visibility !== undefined){
-let data7 = data6.profile_visibility;
-if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data4 === "string"){
+if(!pattern_108c49a7.test(data4)){
+const err11 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
-}
-errors++;
-}
-if(!(((data7 === "public") || (data7 === "members")) || (data7 === "private"))){
-const err12 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsBefore.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-}
-else {
-const err13 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.ai !== undefined){
-let data8 = data.ai;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.default_model === undefined){
-const err14 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "default_model"},message:"must have required property '"+"default_model"+"'"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if(data8.store_history === undefined){
-const err15 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/required",keyword:"required",params:{missingProperty: "store_history"},message:"must have required property '"+"store_history"+"'"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-for(const key3 in data8){
-if(!((key3 === "default_model") || (key3 === "store_history"))){
-const err16 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-if(data8.default_model !== undefined){
-let data9 = data8.default_model;
-if((typeof data9 !== "string") && (data9 !== null)){
-const err17 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_SettingsBefore.properties.ai.properties.default_model.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-if(typeof data9 === "string"){
-if(func_7a031813(data9) > 200){
-const err18 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-}
-if(data8.store_history !== undefined){
-if(typeof data8.store_history !== "boolean"){
-const err19 = {instancePath:instancePath+"/ai/store_history",schemaPath:"#/properties/ai/properties/store_history/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-}
-else {
-const err20 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-if(data.default_project_id !== undefined){
-let data11 = data.default_project_id;
-if((typeof data11 !== "string") && (data11 !== null)){
-const err21 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_SettingsBefore.properties.default_project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-if(typeof data11 === "string"){
-if(!pattern_108c49a7.test(data11)){
-const err22 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
 }
 errors++;
 }
@@ -20228,12 +19902,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err12];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err12);
 }
 errors++;
 }

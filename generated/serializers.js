@@ -769,7 +769,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
-      // "spec#/$defs/Settings/properties/notifications"
+      // "spec#/$defs/Settings/properties/ai"
       function anonymous1 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -779,106 +779,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_email_6 = obj["email"]
-      if (value_email_6 !== undefined) {
-        json += "{\"email\":"
-        json += asBoolean(value_email_6)
-      } else {
-        throw new Error('"email" is required!')
-      }
-      
-      const value_in_app_7 = obj["in_app"]
-      if (value_in_app_7 !== undefined) {
-        json += ",\"in_app\":"
-        json += asBoolean(value_in_app_7)
-      } else {
-        throw new Error('"in_app" is required!')
-      }
-      
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/Settings/properties/privacy"
-      function anonymous2 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        
-      const value_profile_visibility_10 = obj["profile_visibility"]
-      if (value_profile_visibility_10 !== undefined) {
-        json += "{\"profile_visibility\":"
-        
-        if (typeof value_profile_visibility_10 !== 'string') {
-          if (value_profile_visibility_10 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_profile_visibility_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_profile_visibility_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_profile_visibility_10 instanceof RegExp) {
-            json += asString(value_profile_visibility_10.source)
-          } else {
-            json += asString(value_profile_visibility_10.toString())
-          }
-        } else {
-          json += asString(value_profile_visibility_10)
-        }
-        
-      } else {
-        throw new Error('"profile_visibility" is required!')
-      }
-      
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/Settings/properties/ai"
-      function anonymous3 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        
-      const value_default_model_13 = obj["default_model"]
-      if (value_default_model_13 !== undefined) {
+      const value_default_model_4 = obj["default_model"]
+      if (value_default_model_4 !== undefined) {
         json += "{\"default_model\":"
         
-          if (value_default_model_13 === null) {
+          if (value_default_model_4 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_default_model_13 === "string" ||
-            value_default_model_13 === null ||
-            value_default_model_13 instanceof Date ||
-            value_default_model_13 instanceof RegExp ||
+            typeof value_default_model_4 === "string" ||
+            value_default_model_4 === null ||
+            value_default_model_4 instanceof Date ||
+            value_default_model_4 instanceof RegExp ||
             (
-              typeof value_default_model_13 === "object" &&
-              typeof value_default_model_13.toString === "function" &&
-              value_default_model_13.toString !== Object.prototype.toString
+              typeof value_default_model_4 === "object" &&
+              typeof value_default_model_4.toString === "function" &&
+              value_default_model_4.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_default_model_13 !== 'string') {
-          if (value_default_model_13 === null) {
+        if (typeof value_default_model_4 !== 'string') {
+          if (value_default_model_4 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_default_model_13 instanceof Date) {
-            json += JSON_STR_QUOTE + value_default_model_13.toISOString() + JSON_STR_QUOTE
-          } else if (value_default_model_13 instanceof RegExp) {
-            json += asString(value_default_model_13.source)
+          } else if (value_default_model_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_default_model_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_default_model_4 instanceof RegExp) {
+            json += asString(value_default_model_4.source)
           } else {
-            json += asString(value_default_model_13.toString())
+            json += asString(value_default_model_4.toString())
           }
         } else {
-          json += asString(value_default_model_13)
+          json += asString(value_default_model_4)
         }
         
           }
@@ -889,10 +821,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"default_model" is required!')
       }
       
-      const value_store_history_14 = obj["store_history"]
-      if (value_store_history_14 !== undefined) {
+      const value_store_history_5 = obj["store_history"]
+      if (value_store_history_5 !== undefined) {
         json += ",\"store_history\":"
-        json += asBoolean(value_store_history_14)
+        json += asBoolean(value_store_history_5)
       } else {
         throw new Error('"store_history" is required!')
       }
@@ -934,106 +866,46 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"theme" is required!')
       }
       
-      const value_language_2 = obj["language"]
-      if (value_language_2 !== undefined) {
-        json += ",\"language\":"
-        
-        if (typeof value_language_2 !== 'string') {
-          if (value_language_2 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_language_2 instanceof Date) {
-            json += JSON_STR_QUOTE + value_language_2.toISOString() + JSON_STR_QUOTE
-          } else if (value_language_2 instanceof RegExp) {
-            json += asString(value_language_2.source)
-          } else {
-            json += asString(value_language_2.toString())
-          }
-        } else {
-          json += asString(value_language_2)
-        }
-        
-      } else {
-        throw new Error('"language" is required!')
-      }
-      
-      const value_timezone_3 = obj["timezone"]
-      if (value_timezone_3 !== undefined) {
-        json += ",\"timezone\":"
-        
-        if (typeof value_timezone_3 !== 'string') {
-          if (value_timezone_3 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_timezone_3 instanceof Date) {
-            json += JSON_STR_QUOTE + value_timezone_3.toISOString() + JSON_STR_QUOTE
-          } else if (value_timezone_3 instanceof RegExp) {
-            json += asString(value_timezone_3.source)
-          } else {
-            json += asString(value_timezone_3.toString())
-          }
-        } else {
-          json += asString(value_timezone_3)
-        }
-        
-      } else {
-        throw new Error('"timezone" is required!')
-      }
-      
-      const value_notifications_4 = obj["notifications"]
-      if (value_notifications_4 !== undefined) {
-        json += ",\"notifications\":"
-        json += anonymous1(value_notifications_4)
-      } else {
-        throw new Error('"notifications" is required!')
-      }
-      
-      const value_privacy_8 = obj["privacy"]
-      if (value_privacy_8 !== undefined) {
-        json += ",\"privacy\":"
-        json += anonymous2(value_privacy_8)
-      } else {
-        throw new Error('"privacy" is required!')
-      }
-      
-      const value_ai_11 = obj["ai"]
-      if (value_ai_11 !== undefined) {
+      const value_ai_2 = obj["ai"]
+      if (value_ai_2 !== undefined) {
         json += ",\"ai\":"
-        json += anonymous3(value_ai_11)
+        json += anonymous1(value_ai_2)
       } else {
         throw new Error('"ai" is required!')
       }
       
-      const value_default_project_id_15 = obj["default_project_id"]
-      if (value_default_project_id_15 !== undefined) {
+      const value_default_project_id_6 = obj["default_project_id"]
+      if (value_default_project_id_6 !== undefined) {
         json += ",\"default_project_id\":"
         
-          if (value_default_project_id_15 === null) {
+          if (value_default_project_id_6 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_default_project_id_15 === "string" ||
-            value_default_project_id_15 === null ||
-            value_default_project_id_15 instanceof Date ||
-            value_default_project_id_15 instanceof RegExp ||
+            typeof value_default_project_id_6 === "string" ||
+            value_default_project_id_6 === null ||
+            value_default_project_id_6 instanceof Date ||
+            value_default_project_id_6 instanceof RegExp ||
             (
-              typeof value_default_project_id_15 === "object" &&
-              typeof value_default_project_id_15.toString === "function" &&
-              value_default_project_id_15.toString !== Object.prototype.toString
+              typeof value_default_project_id_6 === "object" &&
+              typeof value_default_project_id_6.toString === "function" &&
+              value_default_project_id_6.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_default_project_id_15 !== 'string') {
-          if (value_default_project_id_15 === null) {
+        if (typeof value_default_project_id_6 !== 'string') {
+          if (value_default_project_id_6 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_default_project_id_15 instanceof Date) {
-            json += JSON_STR_QUOTE + value_default_project_id_15.toISOString() + JSON_STR_QUOTE
-          } else if (value_default_project_id_15 instanceof RegExp) {
-            json += asString(value_default_project_id_15.source)
+          } else if (value_default_project_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_default_project_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_default_project_id_6 instanceof RegExp) {
+            json += asString(value_default_project_id_6.source)
           } else {
-            json += asString(value_default_project_id_15.toString())
+            json += asString(value_default_project_id_6.toString())
           }
         } else {
-          json += asString(value_default_project_id_15)
+          json += asString(value_default_project_id_6)
         }
         
           }
@@ -1044,10 +916,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"default_project_id" is required!')
       }
       
-      const value_updated_at_16 = obj["updated_at"]
-      if (value_updated_at_16 !== undefined) {
+      const value_updated_at_7 = obj["updated_at"]
+      if (value_updated_at_7 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_16)
+        json += asDateTime(value_updated_at_7)
       } else {
         throw new Error('"updated_at" is required!')
       }

@@ -39,7 +39,7 @@ export interface paths {
         get: operations["getSettings"];
         /**
          * Update your settings
-         * Updates only the fields that you send, also within groups: `{"notifications": {"email": false}}` leaves `in_app` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
+         * Updates only the fields that you send, also within groups: `{"ai": {"store_history": false}}` leaves `default_model` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
          */
         put: operations["updateSettings"];
         post?: never;
@@ -5044,8 +5044,8 @@ export interface components {
          * The settings to change.
          * @example {
          *       "theme": "dark",
-         *       "notifications": {
-         *         "email": false
+         *       "ai": {
+         *         "store_history": false
          *       }
          *     }
          */
@@ -12224,7 +12224,7 @@ export interface Profile {
      * @example Wrote the first program.
      */
     bio: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
@@ -12266,7 +12266,7 @@ export interface ProfileUpdate {
     name?: PersonName;
     /** A short biography. Null removes it. */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
@@ -12280,25 +12280,6 @@ export interface Settings {
      * @enum {string}
      */
     theme: "system" | "light" | "dark";
-    /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
-    language: Locale;
-    /** The time zone for dates and times in user interfaces, as an IANA name. */
-    timezone: Timezone;
-    /** Your notification preferences. */
-    notifications: {
-        /** Whether you want notifications by email. */
-        email: boolean;
-        /** Whether you want notifications in user interfaces. */
-        in_app: boolean;
-    };
-    /** Your privacy preferences. */
-    privacy: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility: "public" | "members" | "private";
-    };
     /** Your preferences for AI chat. */
     ai: {
         /**
@@ -12321,8 +12302,8 @@ export interface Settings {
  * The settings to change.
  * @example {
  *       "theme": "dark",
- *       "notifications": {
- *         "email": false
+ *       "ai": {
+ *         "store_history": false
  *       }
  *     }
  */
@@ -12332,25 +12313,6 @@ export interface SettingsUpdate {
      * @enum {string}
      */
     theme?: "system" | "light" | "dark";
-    /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
-    language?: Locale;
-    /** The time zone for dates and times in user interfaces, as an IANA name. */
-    timezone?: Timezone;
-    /** Your notification preferences. */
-    notifications?: {
-        /** Whether you want notifications by email. */
-        email?: boolean;
-        /** Whether you want notifications in user interfaces. */
-        in_app?: boolean;
-    };
-    /** Your privacy preferences. */
-    privacy?: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility?: "public" | "members" | "private";
-    };
     /** Your preferences for AI chat. */
     ai?: {
         /** The model for chats that do not specify one. Null uses the default model of the server. */
@@ -12790,7 +12752,7 @@ export interface User {
      * @example Wrote the first program.
      */
     bio: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
@@ -12870,7 +12832,7 @@ export interface UserWithApiKey {
      * @example Wrote the first program.
      */
     bio: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
@@ -12913,7 +12875,7 @@ export interface UserUpdate {
     name?: PersonName;
     /** A short biography. Null removes it. */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
@@ -15368,7 +15330,7 @@ export interface ProfileBefore {
      * @example Wrote the first program.
      */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
@@ -15438,25 +15400,6 @@ export interface SettingsBefore {
      * @enum {string}
      */
     theme?: "system" | "light" | "dark";
-    /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
-    language?: Locale;
-    /** The time zone for dates and times in user interfaces, as an IANA name. */
-    timezone?: Timezone;
-    /** Your notification preferences. */
-    notifications?: {
-        /** Whether you want notifications by email. */
-        email: boolean;
-        /** Whether you want notifications in user interfaces. */
-        in_app: boolean;
-    };
-    /** Your privacy preferences. */
-    privacy?: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility: "public" | "members" | "private";
-    };
     /** Your preferences for AI chat. */
     ai?: {
         /**
@@ -15714,7 +15657,7 @@ export interface UserBefore {
      * @example Wrote the first program.
      */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;

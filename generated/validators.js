@@ -18754,7 +18754,7 @@ return errors === 0;
 validate_spec_ProfileUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodySettingsUpdate = validate_spec_SettingsUpdate;
-const schema_spec_SettingsUpdate = {"type":"object","additionalProperties":false,"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"language":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"notifications":{"type":"object","additionalProperties":false,"properties":{"email":{"type":"boolean"},"in_app":{"type":"boolean"}}},"privacy":{"type":"object","additionalProperties":false,"properties":{"profile_visibility":{"type":"string","enum":["public","members","private"]}}},"ai":{"type":"object","additionalProperties":false,"properties":{"default_model":{"type":["string","null"],"minLength":1,"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"$id":"spec:SettingsUpdate"};
+const schema_spec_SettingsUpdate = {"type":"object","additionalProperties":false,"properties":{"theme":{"type":"string","enum":["system","light","dark"]},"ai":{"type":"object","additionalProperties":false,"properties":{"default_model":{"type":["string","null"],"minLength":1,"maxLength":200},"store_history":{"type":"boolean"}}},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"$id":"spec:SettingsUpdate"};
 const pattern_108c49a7 = new RegExp("^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_SettingsUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -18770,7 +18770,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "theme") || (key0 === "language")) || (key0 === "timezone")) || (key0 === "notifications")) || (key0 === "privacy")) || (key0 === "ai")) || (key0 === "default_project_id"))){
+if(!(((key0 === "theme") || (key0 === "ai")) || (key0 === "default_project_id"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -18804,24 +18804,12 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.language !== undefined){
-if(!(validate_spec_Locale(data.language, {instancePath:instancePath+"/language",parentData:data,parentDataProperty:"language",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Locale.errors);
-errors = vErrors.length;
-}
-}
-if(data.timezone !== undefined){
-if(!(validate_spec_Timezone(data.timezone, {instancePath:instancePath+"/timezone",parentData:data,parentDataProperty:"timezone",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Timezone.errors);
-errors = vErrors.length;
-}
-}
-if(data.notifications !== undefined){
-let data3 = data.notifications;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-for(const key1 in data3){
-if(!((key1 === "email") || (key1 === "in_app"))){
-const err3 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data.ai !== undefined){
+let data1 = data.ai;
+if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
+for(const key1 in data1){
+if(!((key1 === "default_model") || (key1 === "store_history"))){
+const err3 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -18831,9 +18819,10 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(data3.email !== undefined){
-if(typeof data3.email !== "boolean"){
-const err4 = {instancePath:instancePath+"/notifications/email",schemaPath:"#/properties/notifications/properties/email/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data1.default_model !== undefined){
+let data2 = data1.default_model;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err4 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_SettingsUpdate.properties.ai.properties.default_model.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -18842,10 +18831,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-if(data3.in_app !== undefined){
-if(typeof data3.in_app !== "boolean"){
-const err5 = {instancePath:instancePath+"/notifications/in_app",schemaPath:"#/properties/notifications/properties/in_app/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 200){
+const err5 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -18854,10 +18842,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-}
-else {
-const err6 = {instancePath:instancePath+"/notifications",schemaPath:"#/properties/notifications/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(func_7a031813(data2) < 1){
+const err6 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -18867,12 +18853,10 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.privacy !== undefined){
-let data6 = data.privacy;
-if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
-for(const key2 in data6){
-if(!(key2 === "profile_visibility")){
-const err7 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"};
+}
+if(data1.store_history !== undefined){
+if(typeof data1.store_history !== "boolean"){
+const err7 = {instancePath:instancePath+"/ai/store_history",schemaPath:"#/properties/ai/properties/store_history/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -18882,10 +18866,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data6.profile_visibility !== undefined){
-let data7 = data6.profile_visibility;
-if(typeof data7 !== "string"){
-const err8 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err8 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -18894,8 +18877,11 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(!(((data7 === "public") || (data7 === "members")) || (data7 === "private"))){
-const err9 = {instancePath:instancePath+"/privacy/profile_visibility",schemaPath:"#/properties/privacy/properties/profile_visibility/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsUpdate.properties.privacy.properties.profile_visibility.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.default_project_id !== undefined){
+let data4 = data.default_project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err9 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdate.properties.default_project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -18904,10 +18890,9 @@ vErrors.push(err9);
 }
 errors++;
 }
-}
-}
-else {
-const err10 = {instancePath:instancePath+"/privacy",schemaPath:"#/properties/privacy/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(typeof data4 === "string"){
+if(!pattern_108c49a7.test(data4)){
+const err10 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -18917,113 +18902,15 @@ vErrors.push(err10);
 errors++;
 }
 }
-if(data.ai !== undefined){
-let data8 = data.ai;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-for(const key3 in data8){
-if(!((key3 === "default_model") || (key3 === "store_history"))){
-const err11 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"};
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
-}
-errors++;
-}
-}
-if(data8.default_model !== undefined){
-let data9 = data8.default_model;
-if((typeof data9 !== "string") && (data9 !== null)){
-const err12 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/type",keyword:"type",params:{type: schema_spec_SettingsUpdate.properties.ai.properties.default_model.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(typeof data9 === "string"){
-if(func_7a031813(data9) > 200){
-const err13 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-if(func_7a031813(data9) < 1){
-const err14 = {instancePath:instancePath+"/ai/default_model",schemaPath:"#/properties/ai/properties/default_model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-}
-if(data8.store_history !== undefined){
-if(typeof data8.store_history !== "boolean"){
-const err15 = {instancePath:instancePath+"/ai/store_history",schemaPath:"#/properties/ai/properties/store_history/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/ai",schemaPath:"#/properties/ai/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-if(data.default_project_id !== undefined){
-let data11 = data.default_project_id;
-if((typeof data11 !== "string") && (data11 !== null)){
-const err17 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdate.properties.default_project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-if(typeof data11 === "string"){
-if(!pattern_108c49a7.test(data11)){
-const err18 = {instancePath:instancePath+"/default_project_id",schemaPath:"#/properties/default_project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
 }
 errors++;
 }

@@ -143,5 +143,5 @@ export const webhooks = {
 } satisfies Handlers<'webhooks'>
 
 function requireEnabled({ enabled }: EndpointRow): void {
-  if (!enabled) throw invalidState('webhook endpoint', 'disabled', 'The webhook endpoint is disabled.')
+  if (!enabled) throw invalidState('webhook endpoint', 'disabled', undefined, 'enabled')
 }

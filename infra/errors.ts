@@ -126,12 +126,14 @@ export function conflict(constraint: string, message: string, field?: string): A
   return new ApiError(409, 'CONFLICT', message, { ...(field !== undefined && { field }), constraint })
 }
 
+/** `field` is the field of the resource that has the state. */
 export function invalidState(
   resource: string,
   state: string,
   message = `The ${resource} is ${state}.`,
+  field = 'status',
 ): ApiError {
-  return new ApiError(409, 'INVALID_STATE', message, { field: 'status', constraint: state })
+  return new ApiError(409, 'INVALID_STATE', message, { field, constraint: state })
 }
 
 export function gone(constraint: string, message: string, field?: string): ApiError {

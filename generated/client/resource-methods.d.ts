@@ -64,7 +64,7 @@ export interface UserSettingsResource {
   /**
    * Update your settings: `PUT /v1/user/settings`
    *
-   * Updates only the fields that you send, also within groups: `{"notifications": {"email": false}}` leaves `in_app` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
+   * Updates only the fields that you send, also within groups: `{"ai": {"store_history": false}}` leaves `default_model` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
    *
    * @param body The settings to change.
    * @param options The signal, the time limit and more.

@@ -39,7 +39,7 @@ export interface paths {
         get: operations["getSettings"];
         /**
          * Update your settings
-         * Updates only the fields that you send, also within groups: `{"notifications": {"email": false}}` leaves `in_app` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
+         * Updates only the fields that you send, also within groups: `{"ai": {"store_history": false}}` leaves `default_model` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
          */
         put: operations["updateSettings"];
         post?: never;
@@ -5044,8 +5044,8 @@ export interface components {
          * The settings to change.
          * @example {
          *       "theme": "dark",
-         *       "notifications": {
-         *         "email": false
+         *       "ai": {
+         *         "store_history": false
          *       }
          *     }
          */
@@ -12589,7 +12589,7 @@ export interface Profile {
      * @example Wrote the first program.
      */
     bio: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
@@ -12628,7 +12628,7 @@ export interface ProfileUpdate {
     name?: PersonName;
     /** A short biography. Null removes it. */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
@@ -12639,22 +12639,6 @@ export interface ProfileUpdate {
 export interface Settings {
     /** The color theme for user interfaces. `system` follows the device. */
     theme: ("system" | "light" | "dark") | (string & {});
-    /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
-    language: Locale;
-    /** The time zone for dates and times in user interfaces, as an IANA name. */
-    timezone: Timezone;
-    /** Your notification preferences. */
-    notifications: {
-        /** Whether you want notifications by email. */
-        email: boolean;
-        /** Whether you want notifications in user interfaces. */
-        in_app: boolean;
-    };
-    /** Your privacy preferences. */
-    privacy: {
-        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
-        profile_visibility: ("public" | "members" | "private") | (string & {});
-    };
     /** Your preferences for AI chat. */
     ai: {
         /**
@@ -12677,8 +12661,8 @@ export interface Settings {
  * The settings to change.
  * @example {
  *       "theme": "dark",
- *       "notifications": {
- *         "email": false
+ *       "ai": {
+ *         "store_history": false
  *       }
  *     }
  */
@@ -12688,25 +12672,6 @@ export interface SettingsUpdate {
      * @enum {string}
      */
     theme?: "system" | "light" | "dark";
-    /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
-    language?: Locale;
-    /** The time zone for dates and times in user interfaces, as an IANA name. */
-    timezone?: Timezone;
-    /** Your notification preferences. */
-    notifications?: {
-        /** Whether you want notifications by email. */
-        email?: boolean;
-        /** Whether you want notifications in user interfaces. */
-        in_app?: boolean;
-    };
-    /** Your privacy preferences. */
-    privacy?: {
-        /**
-         * Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it.
-         * @enum {string}
-         */
-        profile_visibility?: "public" | "members" | "private";
-    };
     /** Your preferences for AI chat. */
     ai?: {
         /** The model for chats that do not specify one. Null uses the default model of the server. */
@@ -13135,7 +13100,7 @@ export interface User {
      * @example Wrote the first program.
      */
     bio: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
@@ -13209,7 +13174,7 @@ export interface UserWithApiKey {
      * @example Wrote the first program.
      */
     bio: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
@@ -13246,7 +13211,7 @@ export interface UserUpdate {
     name?: PersonName;
     /** A short biography. Null removes it. */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
@@ -15670,7 +15635,7 @@ export interface ProfileBefore {
      * @example Wrote the first program.
      */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
@@ -15731,22 +15696,6 @@ export interface ProfileUpdatedEvent {
 export interface SettingsBefore {
     /** The color theme for user interfaces. `system` follows the device. */
     theme?: ("system" | "light" | "dark") | (string & {});
-    /** The language for user interfaces, as a BCP 47 tag such as `en` or `pt-BR`. */
-    language?: Locale;
-    /** The time zone for dates and times in user interfaces, as an IANA name. */
-    timezone?: Timezone;
-    /** Your notification preferences. */
-    notifications?: {
-        /** Whether you want notifications by email. */
-        email: boolean;
-        /** Whether you want notifications in user interfaces. */
-        in_app: boolean;
-    };
-    /** Your privacy preferences. */
-    privacy?: {
-        /** Who should see your profile in user interfaces: everyone (`public`), `members` of your projects, or only you (`private`). The API does not enforce it. */
-        profile_visibility: ("public" | "members" | "private") | (string & {});
-    };
     /** Your preferences for AI chat. */
     ai?: {
         /**
@@ -15992,7 +15941,7 @@ export interface UserBefore {
      * @example Wrote the first program.
      */
     bio?: string | null;
-    /** The preferred language of the user, as a BCP 47 tag such as `en` or `pt-BR`. */
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
     locale?: Locale;
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;

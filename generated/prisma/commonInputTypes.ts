@@ -215,13 +215,6 @@ export type EnumThemeFilter<$PrismaModel = never> = {
   not?: Prisma.NestedEnumThemeFilter<$PrismaModel> | $Enums.Theme
 }
 
-export type EnumProfileVisibilityFilter<$PrismaModel = never> = {
-  equals?: $Enums.ProfileVisibility | Prisma.EnumProfileVisibilityFieldRefInput<$PrismaModel>
-  in?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  notIn?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  not?: Prisma.NestedEnumProfileVisibilityFilter<$PrismaModel> | $Enums.ProfileVisibility
-}
-
 export type EnumThemeWithAggregatesFilter<$PrismaModel = never> = {
   equals?: $Enums.Theme | Prisma.EnumThemeFieldRefInput<$PrismaModel>
   in?: $Enums.Theme[] | Prisma.ListEnumThemeFieldRefInput<$PrismaModel>
@@ -230,16 +223,6 @@ export type EnumThemeWithAggregatesFilter<$PrismaModel = never> = {
   _count?: Prisma.NestedIntFilter<$PrismaModel>
   _min?: Prisma.NestedEnumThemeFilter<$PrismaModel>
   _max?: Prisma.NestedEnumThemeFilter<$PrismaModel>
-}
-
-export type EnumProfileVisibilityWithAggregatesFilter<$PrismaModel = never> = {
-  equals?: $Enums.ProfileVisibility | Prisma.EnumProfileVisibilityFieldRefInput<$PrismaModel>
-  in?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  notIn?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  not?: Prisma.NestedEnumProfileVisibilityWithAggregatesFilter<$PrismaModel> | $Enums.ProfileVisibility
-  _count?: Prisma.NestedIntFilter<$PrismaModel>
-  _min?: Prisma.NestedEnumProfileVisibilityFilter<$PrismaModel>
-  _max?: Prisma.NestedEnumProfileVisibilityFilter<$PrismaModel>
 }
 
 export type BytesFilter<$PrismaModel = never> = {
@@ -936,13 +919,6 @@ export type NestedEnumThemeFilter<$PrismaModel = never> = {
   not?: Prisma.NestedEnumThemeFilter<$PrismaModel> | $Enums.Theme
 }
 
-export type NestedEnumProfileVisibilityFilter<$PrismaModel = never> = {
-  equals?: $Enums.ProfileVisibility | Prisma.EnumProfileVisibilityFieldRefInput<$PrismaModel>
-  in?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  notIn?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  not?: Prisma.NestedEnumProfileVisibilityFilter<$PrismaModel> | $Enums.ProfileVisibility
-}
-
 export type NestedEnumThemeWithAggregatesFilter<$PrismaModel = never> = {
   equals?: $Enums.Theme | Prisma.EnumThemeFieldRefInput<$PrismaModel>
   in?: $Enums.Theme[] | Prisma.ListEnumThemeFieldRefInput<$PrismaModel>
@@ -951,16 +927,6 @@ export type NestedEnumThemeWithAggregatesFilter<$PrismaModel = never> = {
   _count?: Prisma.NestedIntFilter<$PrismaModel>
   _min?: Prisma.NestedEnumThemeFilter<$PrismaModel>
   _max?: Prisma.NestedEnumThemeFilter<$PrismaModel>
-}
-
-export type NestedEnumProfileVisibilityWithAggregatesFilter<$PrismaModel = never> = {
-  equals?: $Enums.ProfileVisibility | Prisma.EnumProfileVisibilityFieldRefInput<$PrismaModel>
-  in?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  notIn?: $Enums.ProfileVisibility[] | Prisma.ListEnumProfileVisibilityFieldRefInput<$PrismaModel>
-  not?: Prisma.NestedEnumProfileVisibilityWithAggregatesFilter<$PrismaModel> | $Enums.ProfileVisibility
-  _count?: Prisma.NestedIntFilter<$PrismaModel>
-  _min?: Prisma.NestedEnumProfileVisibilityFilter<$PrismaModel>
-  _max?: Prisma.NestedEnumProfileVisibilityFilter<$PrismaModel>
 }
 
 export type NestedBytesFilter<$PrismaModel = never> = {

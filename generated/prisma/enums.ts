@@ -35,15 +35,6 @@ export const Theme = {
 export type Theme = (typeof Theme)[keyof typeof Theme]
 
 
-export const ProfileVisibility = {
-  public: 'public',
-  members: 'members',
-  private: 'private'
-} as const
-
-export type ProfileVisibility = (typeof ProfileVisibility)[keyof typeof ProfileVisibility]
-
-
 export const ProjectStatus = {
   active: 'active',
   archived: 'archived',

@@ -296,9 +296,7 @@ export interface LockUserRow {
  */
 export const readSettings = one<{ user_id: string }, ReadSettingsRow>(
   'users/read-settings',
-  `SELECT s.theme, s.language, s.timezone,
-  jsonb_build_object('email', s.notify_email, 'in_app', s.notify_in_app) AS notifications,
-  jsonb_build_object('profile_visibility', s.profile_visibility) AS privacy,
+  `SELECT s.theme,
   jsonb_build_object('default_model', s.ai_default_model, 'store_history', s.ai_store_history) AS ai,
   m.project_id AS default_project_id, s.updated_at
 FROM settings s LEFT JOIN members m
@@ -308,10 +306,6 @@ WHERE s.user_id = $1`,
 )
 export interface ReadSettingsRow {
   theme: 'system' | 'light' | 'dark'
-  language: string
-  timezone: string
-  notifications: Schemas['Settings']['notifications']
-  privacy: Schemas['Settings']['privacy']
   ai: Schemas['Settings']['ai']
   default_project_id: string | null
   updated_at: string

@@ -141,11 +141,12 @@ export async function replaceApiKey(
   { expiresAt, overlapSeconds }: Rotation,
 ): Promise<{ key: ApiKeyWithSecret; previous: ApiKey; digest: string }> {
   const { row: old, digest } = await lockOwnApiKey(tx, id, principal)
-  if (old.revokedAt !== null) throw invalidState('key', 'revoked')
-  if (old.expiresAt !== null && old.expiresAt <= new Date()) throw invalidState('key', 'expired')
+  if (old.revokedAt !== null) throw invalidState('key', 'revoked', undefined, 'revoked_at')
+  if (old.expiresAt !== null && old.expiresAt <= new Date())
+    throw invalidState('key', 'expired', undefined, 'expires_at')
   // The new key would inherit the end of the overlap.
   if (old.replacedBy !== null)
-    throw invalidState('key', 'replaced', `The key was replaced by ${old.replacedBy}.`)
+    throw invalidState('key', 'replaced', `The key was replaced by ${old.replacedBy}.`, 'replaced_by')
   const scopes = old.scopes as Scope[]
   const projectIds = old.allProjects ? null : old.projectIds
   requireGrantable(principal, scopes, projectIds)
@@ -191,6 +192,6 @@ export function parseExpiresAt(text: string | null | undefined): Date | null | u
   if (text === null || text === undefined) return text
   const date = new Date(text)
   if (date.getTime() <= Date.now())
-    throw invalidField('expires_at', 'future', 'expires_at must be in the future.')
+    throw invalidField('expires_at', 'future', 'expires_at must be in the future')
   return date
 }

@@ -17,11 +17,6 @@ export async function readSettings(db: Db, userId: string): Promise<Settings> {
 export function settingsColumns(update: SettingsUpdate) {
   return {
     theme: update.theme,
-    language: update.language,
-    timezone: update.timezone,
-    notifyEmail: update.notifications?.email,
-    notifyInApp: update.notifications?.in_app,
-    profileVisibility: update.privacy?.profile_visibility,
     aiDefaultModel: update.ai?.default_model,
     aiStoreHistory: update.ai?.store_history,
     defaultProjectId: update.default_project_id,

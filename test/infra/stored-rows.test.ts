@@ -18,6 +18,7 @@ const ROWS = `
     ('file_a', 'file_a', 'usr_a', 'usr_a', 'a', 'text/plain', 0, repeat('0', 64),
      ARRAY['a,b', 'b', ' c ', '["d","e"]', ',']),
     ('file_b', 'file_b', 'usr_a', 'usr_a', 'b', 'text/plain', 0, repeat('0', 64), ARRAY['a b', 'c]']);
+  INSERT INTO settings (user_id, language, timezone) VALUES ('usr_a', 'de', 'Europe/Berlin');
   INSERT INTO ai_messages (id, user_id, role, status, created_at) VALUES
     ('msg_a', 'usr_a', 'assistant', 'cancelled', '2026-01-02T03:04:05Z'),
     ('msg_b', 'usr_a', 'assistant', 'completed', '2026-01-02T03:04:06Z');
@@ -61,6 +62,13 @@ t.test('the rows of the version before follow the new names', async (t) => {
     previous_attributes: {},
   })
   t.match(failed, { type: 'chat.failed', data: { object: { status: 'failed', content: 'cancelled' } } })
+})
+
+t.test('the language and the time zone of the settings move to the profile', async (t) => {
+  const query = await upgradedDatabase(t)
+  t.strictSame(await query('SELECT locale, timezone FROM users'), [
+    { locale: 'de', timezone: 'Europe/Berlin' },
+  ])
 })
 
 t.test('rows were last updated when they were created', async (t) => {

@@ -290,10 +290,6 @@ export const fixtures: Record<OperationId, Fixture> = {
     build: async (context) => ({
       body: {
         theme: 'dark',
-        language: 'de',
-        timezone: 'Europe/Berlin',
-        notifications: { email: false, in_app: false },
-        privacy: { profile_visibility: 'private' },
         ai: { default_model: 'extractive-1', store_history: false },
         default_project_id: await createProject(context),
       },

@@ -103,10 +103,10 @@ const inFiles: SqlMistake[] = [
   },
   {
     name: 'a @type names no column',
-    edits: [['prisma/sql/users/read-settings.sql', '@type privacy', '@type privcy']],
+    edits: [['prisma/sql/users/read-settings.sql', '@type ai', '@type ia']],
     foundBy: 'generate',
-    at: ['prisma/sql/users/read-settings.sql', '-- @type privcy'],
-    message: /there is no column privcy/,
+    at: ['prisma/sql/users/read-settings.sql', '-- @type ia'],
+    message: /there is no column ia/,
   },
   {
     name: 'a syntax error',

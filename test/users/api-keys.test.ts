@@ -174,7 +174,7 @@ t.test('what is stored of a key', async (t) => {
     t.match(retried.body.error, {
       code: 'INVALID_STATE',
       message: `The key was replaced by ${rotated.body.id}.`,
-      details: { constraint: 'replaced' },
+      details: { field: 'replaced_by', constraint: 'replaced' },
     })
     const again = await client.post(`/user/api-keys/${rotated.body.id}/rotate`)
     t.equal(

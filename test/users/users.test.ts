@@ -172,12 +172,8 @@ t.test("the caller's own profile and settings", async (t) => {
   })
 
   t.test('a settings update merges each group', async (t) => {
-    const { body } = await client.put('/user/settings', { theme: 'dark', notifications: { email: false } })
-    t.match(body, {
-      theme: 'dark',
-      notifications: { email: false, in_app: true },
-      privacy: { profile_visibility: 'members' },
-    })
+    const { body } = await client.put('/user/settings', { theme: 'dark', ai: { store_history: false } })
+    t.match(body, { theme: 'dark', ai: { default_model: null, store_history: false } })
     t.match((await client.get('/user/settings')).body, body)
   })
 

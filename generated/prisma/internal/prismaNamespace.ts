@@ -3477,11 +3477,6 @@ export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof User
 export const SettingsScalarFieldEnum = {
   userId: 'userId',
   theme: 'theme',
-  language: 'language',
-  timezone: 'timezone',
-  notifyEmail: 'notifyEmail',
-  notifyInApp: 'notifyInApp',
-  profileVisibility: 'profileVisibility',
   aiDefaultModel: 'aiDefaultModel',
   aiStoreHistory: 'aiStoreHistory',
   defaultProjectId: 'defaultProjectId',
@@ -4248,20 +4243,6 @@ export type EnumThemeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaMode
  * Reference to a field of type 'Theme[]'
  */
 export type ListEnumThemeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Theme[]'>
-    
-
-
-/**
- * Reference to a field of type 'ProfileVisibility'
- */
-export type EnumProfileVisibilityFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ProfileVisibility'>
-    
-
-
-/**
- * Reference to a field of type 'ProfileVisibility[]'
- */
-export type ListEnumProfileVisibilityFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ProfileVisibility[]'>
     
 
 

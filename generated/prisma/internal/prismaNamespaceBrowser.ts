@@ -131,11 +131,6 @@ export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof User
 export const SettingsScalarFieldEnum = {
   userId: 'userId',
   theme: 'theme',
-  language: 'language',
-  timezone: 'timezone',
-  notifyEmail: 'notifyEmail',
-  notifyInApp: 'notifyInApp',
-  profileVisibility: 'profileVisibility',
   aiDefaultModel: 'aiDefaultModel',
   aiStoreHistory: 'aiStoreHistory',
   defaultProjectId: 'defaultProjectId',

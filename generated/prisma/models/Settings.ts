@@ -27,11 +27,6 @@ export type AggregateSettings = {
 export type SettingsMinAggregateOutputType = {
   userId: string | null
   theme: $Enums.Theme | null
-  language: string | null
-  timezone: string | null
-  notifyEmail: boolean | null
-  notifyInApp: boolean | null
-  profileVisibility: $Enums.ProfileVisibility | null
   aiDefaultModel: string | null
   aiStoreHistory: boolean | null
   defaultProjectId: string | null
@@ -41,11 +36,6 @@ export type SettingsMinAggregateOutputType = {
 export type SettingsMaxAggregateOutputType = {
   userId: string | null
   theme: $Enums.Theme | null
-  language: string | null
-  timezone: string | null
-  notifyEmail: boolean | null
-  notifyInApp: boolean | null
-  profileVisibility: $Enums.ProfileVisibility | null
   aiDefaultModel: string | null
   aiStoreHistory: boolean | null
   defaultProjectId: string | null
@@ -55,11 +45,6 @@ export type SettingsMaxAggregateOutputType = {
 export type SettingsCountAggregateOutputType = {
   userId: number
   theme: number
-  language: number
-  timezone: number
-  notifyEmail: number
-  notifyInApp: number
-  profileVisibility: number
   aiDefaultModel: number
   aiStoreHistory: number
   defaultProjectId: number
@@ -71,11 +56,6 @@ export type SettingsCountAggregateOutputType = {
 export type SettingsMinAggregateInputType = {
   userId?: true
   theme?: true
-  language?: true
-  timezone?: true
-  notifyEmail?: true
-  notifyInApp?: true
-  profileVisibility?: true
   aiDefaultModel?: true
   aiStoreHistory?: true
   defaultProjectId?: true
@@ -85,11 +65,6 @@ export type SettingsMinAggregateInputType = {
 export type SettingsMaxAggregateInputType = {
   userId?: true
   theme?: true
-  language?: true
-  timezone?: true
-  notifyEmail?: true
-  notifyInApp?: true
-  profileVisibility?: true
   aiDefaultModel?: true
   aiStoreHistory?: true
   defaultProjectId?: true
@@ -99,11 +74,6 @@ export type SettingsMaxAggregateInputType = {
 export type SettingsCountAggregateInputType = {
   userId?: true
   theme?: true
-  language?: true
-  timezone?: true
-  notifyEmail?: true
-  notifyInApp?: true
-  profileVisibility?: true
   aiDefaultModel?: true
   aiStoreHistory?: true
   defaultProjectId?: true
@@ -186,11 +156,6 @@ export type SettingsGroupByArgs<ExtArgs extends runtime.Types.Extensions.Interna
 export type SettingsGroupByOutputType = {
   userId: string
   theme: $Enums.Theme
-  language: string
-  timezone: string
-  notifyEmail: boolean
-  notifyInApp: boolean
-  profileVisibility: $Enums.ProfileVisibility
   aiDefaultModel: string | null
   aiStoreHistory: boolean
   defaultProjectId: string | null
@@ -221,11 +186,6 @@ export type SettingsWhereInput = {
   NOT?: Prisma.SettingsWhereInput | Prisma.SettingsWhereInput[]
   userId?: Prisma.StringFilter<"Settings"> | string
   theme?: Prisma.EnumThemeFilter<"Settings"> | $Enums.Theme
-  language?: Prisma.StringFilter<"Settings"> | string
-  timezone?: Prisma.StringFilter<"Settings"> | string
-  notifyEmail?: Prisma.BoolFilter<"Settings"> | boolean
-  notifyInApp?: Prisma.BoolFilter<"Settings"> | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFilter<"Settings"> | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.StringNullableFilter<"Settings"> | string | null
   aiStoreHistory?: Prisma.BoolFilter<"Settings"> | boolean
   defaultProjectId?: Prisma.StringNullableFilter<"Settings"> | string | null
@@ -237,11 +197,6 @@ export type SettingsWhereInput = {
 export type SettingsOrderByWithRelationInput = {
   userId?: Prisma.SortOrder
   theme?: Prisma.SortOrder
-  language?: Prisma.SortOrder
-  timezone?: Prisma.SortOrder
-  notifyEmail?: Prisma.SortOrder
-  notifyInApp?: Prisma.SortOrder
-  profileVisibility?: Prisma.SortOrder
   aiDefaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
   aiStoreHistory?: Prisma.SortOrder
   defaultProjectId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -256,11 +211,6 @@ export type SettingsWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.SettingsWhereInput[]
   NOT?: Prisma.SettingsWhereInput | Prisma.SettingsWhereInput[]
   theme?: Prisma.EnumThemeFilter<"Settings"> | $Enums.Theme
-  language?: Prisma.StringFilter<"Settings"> | string
-  timezone?: Prisma.StringFilter<"Settings"> | string
-  notifyEmail?: Prisma.BoolFilter<"Settings"> | boolean
-  notifyInApp?: Prisma.BoolFilter<"Settings"> | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFilter<"Settings"> | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.StringNullableFilter<"Settings"> | string | null
   aiStoreHistory?: Prisma.BoolFilter<"Settings"> | boolean
   defaultProjectId?: Prisma.StringNullableFilter<"Settings"> | string | null
@@ -272,11 +222,6 @@ export type SettingsWhereUniqueInput = Prisma.AtLeast<{
 export type SettingsOrderByWithAggregationInput = {
   userId?: Prisma.SortOrder
   theme?: Prisma.SortOrder
-  language?: Prisma.SortOrder
-  timezone?: Prisma.SortOrder
-  notifyEmail?: Prisma.SortOrder
-  notifyInApp?: Prisma.SortOrder
-  profileVisibility?: Prisma.SortOrder
   aiDefaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
   aiStoreHistory?: Prisma.SortOrder
   defaultProjectId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -292,11 +237,6 @@ export type SettingsScalarWhereWithAggregatesInput = {
   NOT?: Prisma.SettingsScalarWhereWithAggregatesInput | Prisma.SettingsScalarWhereWithAggregatesInput[]
   userId?: Prisma.StringWithAggregatesFilter<"Settings"> | string
   theme?: Prisma.EnumThemeWithAggregatesFilter<"Settings"> | $Enums.Theme
-  language?: Prisma.StringWithAggregatesFilter<"Settings"> | string
-  timezone?: Prisma.StringWithAggregatesFilter<"Settings"> | string
-  notifyEmail?: Prisma.BoolWithAggregatesFilter<"Settings"> | boolean
-  notifyInApp?: Prisma.BoolWithAggregatesFilter<"Settings"> | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityWithAggregatesFilter<"Settings"> | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.StringNullableWithAggregatesFilter<"Settings"> | string | null
   aiStoreHistory?: Prisma.BoolWithAggregatesFilter<"Settings"> | boolean
   defaultProjectId?: Prisma.StringNullableWithAggregatesFilter<"Settings"> | string | null
@@ -305,11 +245,6 @@ export type SettingsScalarWhereWithAggregatesInput = {
 
 export type SettingsCreateInput = {
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   updatedAt?: Date | string
@@ -320,11 +255,6 @@ export type SettingsCreateInput = {
 export type SettingsUncheckedCreateInput = {
   userId: string
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   defaultProjectId?: string | null
@@ -333,11 +263,6 @@ export type SettingsUncheckedCreateInput = {
 
 export type SettingsUpdateInput = {
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -348,11 +273,6 @@ export type SettingsUpdateInput = {
 export type SettingsUncheckedUpdateInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   defaultProjectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -362,11 +282,6 @@ export type SettingsUncheckedUpdateInput = {
 export type SettingsCreateManyInput = {
   userId: string
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   defaultProjectId?: string | null
@@ -375,11 +290,6 @@ export type SettingsCreateManyInput = {
 
 export type SettingsUpdateManyMutationInput = {
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -388,11 +298,6 @@ export type SettingsUpdateManyMutationInput = {
 export type SettingsUncheckedUpdateManyInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   defaultProjectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -407,11 +312,6 @@ export type SettingsNullableScalarRelationFilter = {
 export type SettingsCountOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   theme?: Prisma.SortOrder
-  language?: Prisma.SortOrder
-  timezone?: Prisma.SortOrder
-  notifyEmail?: Prisma.SortOrder
-  notifyInApp?: Prisma.SortOrder
-  profileVisibility?: Prisma.SortOrder
   aiDefaultModel?: Prisma.SortOrder
   aiStoreHistory?: Prisma.SortOrder
   defaultProjectId?: Prisma.SortOrder
@@ -421,11 +321,6 @@ export type SettingsCountOrderByAggregateInput = {
 export type SettingsMaxOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   theme?: Prisma.SortOrder
-  language?: Prisma.SortOrder
-  timezone?: Prisma.SortOrder
-  notifyEmail?: Prisma.SortOrder
-  notifyInApp?: Prisma.SortOrder
-  profileVisibility?: Prisma.SortOrder
   aiDefaultModel?: Prisma.SortOrder
   aiStoreHistory?: Prisma.SortOrder
   defaultProjectId?: Prisma.SortOrder
@@ -435,11 +330,6 @@ export type SettingsMaxOrderByAggregateInput = {
 export type SettingsMinOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   theme?: Prisma.SortOrder
-  language?: Prisma.SortOrder
-  timezone?: Prisma.SortOrder
-  notifyEmail?: Prisma.SortOrder
-  notifyInApp?: Prisma.SortOrder
-  profileVisibility?: Prisma.SortOrder
   aiDefaultModel?: Prisma.SortOrder
   aiStoreHistory?: Prisma.SortOrder
   defaultProjectId?: Prisma.SortOrder
@@ -492,10 +382,6 @@ export type EnumThemeFieldUpdateOperationsInput = {
   set?: $Enums.Theme
 }
 
-export type EnumProfileVisibilityFieldUpdateOperationsInput = {
-  set?: $Enums.ProfileVisibility
-}
-
 export type SettingsCreateNestedManyWithoutDefaultProjectInput = {
   create?: Prisma.XOR<Prisma.SettingsCreateWithoutDefaultProjectInput, Prisma.SettingsUncheckedCreateWithoutDefaultProjectInput> | Prisma.SettingsCreateWithoutDefaultProjectInput[] | Prisma.SettingsUncheckedCreateWithoutDefaultProjectInput[]
   connectOrCreate?: Prisma.SettingsCreateOrConnectWithoutDefaultProjectInput | Prisma.SettingsCreateOrConnectWithoutDefaultProjectInput[]
@@ -540,11 +426,6 @@ export type SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput = {
 
 export type SettingsCreateWithoutUserInput = {
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   updatedAt?: Date | string
@@ -553,11 +434,6 @@ export type SettingsCreateWithoutUserInput = {
 
 export type SettingsUncheckedCreateWithoutUserInput = {
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   defaultProjectId?: string | null
@@ -582,11 +458,6 @@ export type SettingsUpdateToOneWithWhereWithoutUserInput = {
 
 export type SettingsUpdateWithoutUserInput = {
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -595,11 +466,6 @@ export type SettingsUpdateWithoutUserInput = {
 
 export type SettingsUncheckedUpdateWithoutUserInput = {
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   defaultProjectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -608,11 +474,6 @@ export type SettingsUncheckedUpdateWithoutUserInput = {
 
 export type SettingsCreateWithoutDefaultProjectInput = {
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   updatedAt?: Date | string
@@ -622,11 +483,6 @@ export type SettingsCreateWithoutDefaultProjectInput = {
 export type SettingsUncheckedCreateWithoutDefaultProjectInput = {
   userId: string
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   updatedAt?: Date | string
@@ -664,11 +520,6 @@ export type SettingsScalarWhereInput = {
   NOT?: Prisma.SettingsScalarWhereInput | Prisma.SettingsScalarWhereInput[]
   userId?: Prisma.StringFilter<"Settings"> | string
   theme?: Prisma.EnumThemeFilter<"Settings"> | $Enums.Theme
-  language?: Prisma.StringFilter<"Settings"> | string
-  timezone?: Prisma.StringFilter<"Settings"> | string
-  notifyEmail?: Prisma.BoolFilter<"Settings"> | boolean
-  notifyInApp?: Prisma.BoolFilter<"Settings"> | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFilter<"Settings"> | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.StringNullableFilter<"Settings"> | string | null
   aiStoreHistory?: Prisma.BoolFilter<"Settings"> | boolean
   defaultProjectId?: Prisma.StringNullableFilter<"Settings"> | string | null
@@ -678,11 +529,6 @@ export type SettingsScalarWhereInput = {
 export type SettingsCreateManyDefaultProjectInput = {
   userId: string
   theme?: $Enums.Theme
-  language?: string
-  timezone?: string
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: $Enums.ProfileVisibility
   aiDefaultModel?: string | null
   aiStoreHistory?: boolean
   updatedAt?: Date | string
@@ -690,11 +536,6 @@ export type SettingsCreateManyDefaultProjectInput = {
 
 export type SettingsUpdateWithoutDefaultProjectInput = {
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -704,11 +545,6 @@ export type SettingsUpdateWithoutDefaultProjectInput = {
 export type SettingsUncheckedUpdateWithoutDefaultProjectInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -717,11 +553,6 @@ export type SettingsUncheckedUpdateWithoutDefaultProjectInput = {
 export type SettingsUncheckedUpdateManyWithoutDefaultProjectInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   theme?: Prisma.EnumThemeFieldUpdateOperationsInput | $Enums.Theme
-  language?: Prisma.StringFieldUpdateOperationsInput | string
-  timezone?: Prisma.StringFieldUpdateOperationsInput | string
-  notifyEmail?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  notifyInApp?: Prisma.BoolFieldUpdateOperationsInput | boolean
-  profileVisibility?: Prisma.EnumProfileVisibilityFieldUpdateOperationsInput | $Enums.ProfileVisibility
   aiDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   aiStoreHistory?: Prisma.BoolFieldUpdateOperationsInput | boolean
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -732,11 +563,6 @@ export type SettingsUncheckedUpdateManyWithoutDefaultProjectInput = {
 export type SettingsSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   userId?: boolean
   theme?: boolean
-  language?: boolean
-  timezone?: boolean
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: boolean
   aiDefaultModel?: boolean
   aiStoreHistory?: boolean
   defaultProjectId?: boolean
@@ -748,11 +574,6 @@ export type SettingsSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
 export type SettingsSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   userId?: boolean
   theme?: boolean
-  language?: boolean
-  timezone?: boolean
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: boolean
   aiDefaultModel?: boolean
   aiStoreHistory?: boolean
   defaultProjectId?: boolean
@@ -764,11 +585,6 @@ export type SettingsSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
 export type SettingsSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   userId?: boolean
   theme?: boolean
-  language?: boolean
-  timezone?: boolean
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: boolean
   aiDefaultModel?: boolean
   aiStoreHistory?: boolean
   defaultProjectId?: boolean
@@ -780,18 +596,13 @@ export type SettingsSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
 export type SettingsSelectScalar = {
   userId?: boolean
   theme?: boolean
-  language?: boolean
-  timezone?: boolean
-  notifyEmail?: boolean
-  notifyInApp?: boolean
-  profileVisibility?: boolean
   aiDefaultModel?: boolean
   aiStoreHistory?: boolean
   defaultProjectId?: boolean
   updatedAt?: boolean
 }
 
-export type SettingsOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "theme" | "language" | "timezone" | "notifyEmail" | "notifyInApp" | "profileVisibility" | "aiDefaultModel" | "aiStoreHistory" | "defaultProjectId" | "updatedAt", ExtArgs["result"]["settings"]>
+export type SettingsOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "theme" | "aiDefaultModel" | "aiStoreHistory" | "defaultProjectId" | "updatedAt", ExtArgs["result"]["settings"]>
 export type SettingsInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   defaultProject?: boolean | Prisma.Settings$defaultProjectArgs<ExtArgs>
@@ -814,11 +625,6 @@ export type $SettingsPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     userId: string
     theme: $Enums.Theme
-    language: string
-    timezone: string
-    notifyEmail: boolean
-    notifyInApp: boolean
-    profileVisibility: $Enums.ProfileVisibility
     /**
      * The model of chat answers when neither the request nor the session names one.
      */
@@ -1256,11 +1062,6 @@ export interface Prisma__SettingsClient<T, Null = never, ExtArgs extends runtime
 export interface SettingsFieldRefs {
   readonly userId: Prisma.FieldRef<"Settings", 'String'>
   readonly theme: Prisma.FieldRef<"Settings", 'Theme'>
-  readonly language: Prisma.FieldRef<"Settings", 'String'>
-  readonly timezone: Prisma.FieldRef<"Settings", 'String'>
-  readonly notifyEmail: Prisma.FieldRef<"Settings", 'Boolean'>
-  readonly notifyInApp: Prisma.FieldRef<"Settings", 'Boolean'>
-  readonly profileVisibility: Prisma.FieldRef<"Settings", 'ProfileVisibility'>
   readonly aiDefaultModel: Prisma.FieldRef<"Settings", 'String'>
   readonly aiStoreHistory: Prisma.FieldRef<"Settings", 'Boolean'>
   readonly defaultProjectId: Prisma.FieldRef<"Settings", 'String'>

@@ -1,12 +1,8 @@
 -- The settings of a user. `default_project_id` is null when the user is no longer a member of the project, or
 -- the project is deleted.
 -- @one
--- @type notifications Schemas['Settings']['notifications']
--- @type privacy Schemas['Settings']['privacy']
 -- @type ai Schemas['Settings']['ai']
-SELECT s.theme, s.language, s.timezone,
-  jsonb_build_object('email', s.notify_email, 'in_app', s.notify_in_app) AS notifications,
-  jsonb_build_object('profile_visibility', s.profile_visibility) AS privacy,
+SELECT s.theme,
   jsonb_build_object('default_model', s.ai_default_model, 'store_history', s.ai_store_history) AS ai,
   m.project_id AS default_project_id, s.updated_at
 FROM settings s LEFT JOIN members m
