@@ -5779,16 +5779,22 @@ export interface components {
          */
         ConfirmationForm: ConfirmationForm;
         /**
-         * The type of an event, `resource.action`.
-         * @example member.updated
+         * A type of event, `project.*` for all types of an object, or `*` for all types.
+         * @example project.created
          * @enum {string}
          */
-        EventType: EventType;
+        EventSelector: EventSelector;
         /**
          * The ID of an event. It starts with `evt_`.
          * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         EventId: EventId;
+        /**
+         * The type of an event, `resource.action`.
+         * @example member.updated
+         * @enum {string}
+         */
+        EventType: EventType;
         /** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
         Actor: Actor;
         /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
@@ -5808,12 +5814,6 @@ export interface components {
          * @example https://example.com/webhooks
          */
         WebhookUrl: WebhookUrl;
-        /**
-         * A type of event, or `*` for all events that the endpoint can receive.
-         * @example project.created
-         * @enum {string}
-         */
-        EventSelector: EventSelector;
         /** A URL that receives events. */
         WebhookEndpoint: WebhookEndpoint;
         /** A page of webhook endpoints. */
@@ -6655,8 +6655,8 @@ export interface components {
         SubscriptionId: SubscriptionId;
         /** Only events with a higher `sequence`. Use `next_after` of the previous page. */
         After: number;
-        /** Only events of this type. */
-        Type: EventType;
+        /** Only events of these types. Repeat the parameter for several types. */
+        Type: EventSelector[];
         /** Only events of this project. */
         EventsOfProject: ProjectId;
         /** The id of the webhook endpoint. */
@@ -14950,16 +14950,22 @@ export interface ConfirmationForm {
     decision: "confirm" | "reject";
 }
 /**
- * The type of an event, `resource.action`.
- * @example member.updated
+ * A type of event, `project.*` for all types of an object, or `*` for all types.
+ * @example project.created
  * @enum {string}
  */
-export type EventType = "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type EventId = string;
+/**
+ * The type of an event, `resource.action`.
+ * @example member.updated
+ * @enum {string}
+ */
+export type EventType = "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -15015,12 +15021,6 @@ export type WebhookEndpointId = string;
  * @example https://example.com/webhooks
  */
 export type WebhookUrl = string;
-/**
- * A type of event, or `*` for all events that the endpoint can receive.
- * @example project.created
- * @enum {string}
- */
-export type EventSelector = "*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** A URL that receives events. */
 export interface WebhookEndpoint {
     /** The id of the webhook endpoint. */
@@ -20464,7 +20464,7 @@ export interface ListEventsQuery {
     after?: components["parameters"]["After"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** Only events of this type. */
+    /** Only events of these types. Repeat the parameter for several types. */
     type?: components["parameters"]["Type"];
     /** Only events of this project. */
     project_id?: components["parameters"]["EventsOfProject"];
@@ -20472,7 +20472,7 @@ export interface ListEventsQuery {
 export interface StreamEventsQuery {
     /** Only events with a higher `sequence`. If omitted, only new events. */
     after?: number;
-    /** Only events of this type. */
+    /** Only events of these types. Repeat the parameter for several types. */
     type?: components["parameters"]["Type"];
     /** Only events of this project. */
     project_id?: components["parameters"]["EventsOfProject"];
@@ -20577,7 +20577,7 @@ export interface ListWebhookDeliveriesQuery {
     /** Only deliveries with one of these statuses. */
     status?: WebhookDeliveryStatus[];
     /** Only deliveries of events of these types. */
-    event_type?: EventType[];
+    event_type?: EventSelector[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */

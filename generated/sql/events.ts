@@ -74,7 +74,7 @@ export const insertAdminEvent = many<{ id: string; type: string; project_id: str
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -126,7 +126,7 @@ FROM members m
   JOIN webhook_endpoints w ON w.user_id = m.user_id
   JOIN users u ON u.id = w.user_id
   CROSS JOIN e
-WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -138,7 +138,7 @@ AND (
 UNION
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -164,7 +164,7 @@ export const insertPublicEvent = many<{ id: string; type: string; project_id: st
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -190,7 +190,7 @@ export const insertUserEvent = many<{ id: string; type: string; project_id: stri
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -202,7 +202,7 @@ AND (
 UNION
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -296,7 +296,7 @@ export interface NumberEventsRow {
  * length of the log.
  * @see prisma/sql/events/read-events.sql
  */
-export const readEvents = many<{ after: number; max_scan: number; type: string | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
+export const readEvents = many<{ after: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
   'events/read-events',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
@@ -304,7 +304,7 @@ FROM event_log l LEFT JOIN LATERAL (
   SELECT DISTINCT ON (e.sequence) e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.sequence, e.data FROM (
     SELECT p.* FROM members m CROSS JOIN LATERAL (
       SELECT e.* FROM events e
-      WHERE e.project_id = m.project_id AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+      WHERE e.project_id = m.project_id AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -318,7 +318,7 @@ AND (
     UNION ALL (
       SELECT e.* FROM events e
       WHERE e.project_id IS NULL AND e.user_id = $4 AND NOT $10
-        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -331,7 +331,7 @@ AND (
     ) UNION ALL (
       SELECT e.* FROM events e
       WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
-        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -344,7 +344,7 @@ AND (
     ) UNION ALL (
       SELECT e.* FROM events e
       WHERE e.scope = 'payments:read' AND $11 AND $6
-        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -358,7 +358,7 @@ AND (
       SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
         SELECT e.* FROM events e
         WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
-          AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text IS NULL OR e.type = $3) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+          AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -373,7 +373,7 @@ AND (
   ) e ORDER BY e.sequence LIMIT $9
 ) x ON true
 ORDER BY x.sequence`,
-  ['after', 'max_scan', 'type', 'user_id', 'scopes', 'all_projects', 'project_ids', 'tenant_event_types', 'limit', 'in_project', 'operator'],
+  ['after', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'tenant_event_types', 'limit', 'in_project', 'operator'],
 )
 export interface ReadEventsRow {
   last: number

@@ -82,11 +82,16 @@ export function eventUnions(events: DeclaredEvent[]): Map<string, string[]> {
   return events.length === 0 ? new Map() : new Map([['PlatformEvent', events.map(({ payload }) => payload)]])
 }
 
-/** Replaces `types` in every `x-event-types` by the declared types, and makes the list the schema's enum. */
+/**
+ * Replaces `types` in every `x-event-types` by the declared types, and `prefixes` by `project.*` for each of
+ * their objects, and makes the list the schema's enum.
+ */
 function fillEnums(node: Json, types: string[]): void {
   if (typeof node !== 'object' || node === null) return
   if (Array.isArray(node['x-event-types'])) {
-    node.enum = node['x-event-types'].flatMap((item: string) => (item === 'types' ? types : [item]))
+    const prefixes = new Set(types.map((type) => `${type.split('.')[0]}.*`))
+    const lists: Record<string, string[]> = { types, prefixes: [...prefixes] }
+    node.enum = node['x-event-types'].flatMap((item: string) => lists[item] ?? [item])
     delete node['x-event-types']
   }
   for (const value of Object.values(node)) fillEnums(value, types)

@@ -359,7 +359,7 @@ function isVisible(
   roles: Batch['roles'],
 ): boolean {
   if (event.sequence <= cursor) return false
-  if (filter.type !== undefined && event.type !== filter.type) return false
+  if (filter.types !== null && !filter.types.includes(event.type)) return false
   if (filter.projectId !== undefined && event.project_id !== filter.projectId) return false
   return canReadEvent(principal, audience, roles.get(event.project_id)?.get(principal.userId) ?? null)
 }

@@ -41,7 +41,8 @@ const saleScope = 'payments:read'
 
 /** Limits a read to some of the events that the caller can read. */
 export interface EventFilter {
-  type?: EventType
+  /** Null for all types. */
+  types: EventType[] | null
   projectId?: string
 }
 
@@ -79,7 +80,7 @@ export async function readEvents(
   principal: Principal,
   after: number,
   limit: number,
-  { type, projectId }: EventFilter,
+  { types, projectId }: EventFilter,
 ): Promise<EventPage> {
   const projects =
     projectId !== undefined ? [projectId] : principal.projectIds === null ? null : [...principal.projectIds]
@@ -88,7 +89,7 @@ export async function readEvents(
     after,
     limit: limit + 1,
     scopes: [...principal.scopes],
-    type: type ?? null,
+    types,
     project_ids: projects,
     all_projects: projects === null,
     in_project: projectId !== undefined,

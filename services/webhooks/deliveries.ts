@@ -24,6 +24,7 @@ import type { Page } from '../../infra/database/pagination.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
 import { tenantEventTypes } from '../events/log.ts'
+import { typesOfAll } from '../events/selectors.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
 import type { Principal } from '../users/authentication.ts'
 import { keyCanSeeEndpoint } from './endpoints.ts'
@@ -70,6 +71,7 @@ export async function listDeliveries(
     endpoint_id: endpointId,
     tenant_event_types: tenantEventTypes,
     ...query,
+    event_type: typesOfAll(query.event_type) ?? undefined,
     sort: 'created_at',
   })
   return { data: data.map(toDelivery), pagination }

@@ -3,10 +3,11 @@
 // projects can change the endpoint, get a new secret or read the endpoint's deliveries.
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
-import { eventTypes, type EventType } from '../../generated/events.ts'
+import { eventTypes } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
+import { typesOf, type EventSelector } from '../events/selectors.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
@@ -17,8 +18,6 @@ import { newWebhookSecret } from './signature.ts'
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint']
 export type WebhookEndpointWithSecret = components['schemas']['WebhookEndpointWithSecret']
 export type EndpointRow = Omit<Row, 'secret' | 'previousSecret'>
-
-export type EventSelector = EventType | '*'
 
 type PublicColumns = Pick<
   EndpointRow,
@@ -73,14 +72,16 @@ export function grantsOfKey(principal: Principal): Grants {
   }
 }
 
-/** Throws 403 for an event type that the endpoint can never receive, because it lacks the scope. */
+/** Throws 403 for events that the endpoint can never receive, because it lacks their scopes. */
 export function requireSelectableEvents(selectors: EventSelector[], scopes: string[]): void {
-  const unavailable = selectors.find(
-    (selector) => selector !== '*' && !scopes.includes(eventTypes[selector].scope),
-  )
-  if (unavailable === undefined) return
-  const { scope } = eventTypes[unavailable as EventType]
-  throw forbidden(`The event type ${unavailable} requires an API key with the scope ${scope}.`, 'scope')
+  for (const selector of selectors) {
+    const needed = [...new Set(typesOf(selector).map((type) => eventTypes[type].scope))]
+    if (selector === '*' || needed.some((scope) => scopes.includes(scope))) continue
+    throw forbidden(
+      `The event type ${selector} requires an API key with the scope ${needed.join(' or ')}.`,
+      'scope',
+    )
+  }
 }
 
 /** A page of the caller's endpoints, with the total, in one statement. */

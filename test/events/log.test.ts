@@ -111,6 +111,14 @@ t.test('a filtered page continues where the last page ended', async (t) => {
   t.same(await walk(`project_id=${one}`), [1, 3, 5, 7])
   t.same(await walk(`project_id=${two}&type=project.updated`), [4, 6, 8])
   t.same(await walk('type=member.removed'), [])
+  t.same(await walk('type=project.updated&type=project.created'), [1, 2, 3, 4, 5, 6, 7, 8])
+  t.same(await walk('type=project.*'), [1, 2, 3, 4, 5, 6, 7, 8])
+  t.same(await walk('type=*'), [1, 2, 3, 4, 5, 6, 7, 8])
+  t.same(await walk('type=file.*&type=member.removed'), [])
+  t.match(await client.get('/events?type=projects.*'), {
+    status: 400,
+    body: { error: { message: /project\.\*/, details: { field: 'type', constraint: 'enum' } } },
+  })
   t.match((await client.get('/events?limit=2&type=project.updated')).body, { has_more: true, next_after: 4 })
   const stranger = await server.person()
   t.same(

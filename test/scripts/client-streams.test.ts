@@ -78,7 +78,7 @@ t.test('lists', async (t) => {
     const { asked, fetch } = counting()
     const found: Array<[string, number]> = []
     for await (const { type, sequence } of typedClient(server.url, person.key, { fetch }).listEvents.all({
-      query: { after: 0, limit: 2, type: 'project.created' },
+      query: { after: 0, limit: 2, type: ['project.created'] },
     }))
       found.push([type, sequence])
     t.equal(found.length, 5)
@@ -97,7 +97,7 @@ t.test('a stream of events', async (t) => {
     const gone = new AbortController()
     const reading = (async () => {
       for await (const { event, data, id } of follower.streamEvents({
-        query: { type: 'project.created' },
+        query: { type: ['project.created'] },
         signal: gone.signal,
       })) {
         if (event !== 'message') continue

@@ -47,6 +47,27 @@ function tally(replies: Reply[]): Record<string, number> {
   return counts
 }
 
+t.test('`project.*` selects all events of projects, and no others', async (t) => {
+  const person = await server.person()
+  const endpoint = await makeEndpoint(t, person, { event_types: ['project.*'] })
+  const { id } = (await person.client.post('/projects', { name: 'One' })).body
+  await person.client.put(`/projects/${id}`, { name: 'Two' })
+  await person.client.put('/user/profile', { name: 'Somebody' })
+  const list = async (query: string): Promise<string[]> => {
+    const { body } = await person.client.get(
+      `/webhooks/endpoints/${endpoint.id}/deliveries?order=asc&${query}`,
+    )
+    return body.data.map((delivery: { event_type: string }) => delivery.event_type)
+  }
+  t.same(await list(''), ['project.created', 'project.updated'])
+  t.same(await list('event_type=project.*'), ['project.created', 'project.updated'])
+  t.same(await list('event_type=project.updated&event_type=file.*'), ['project.updated'])
+  t.match(await person.client.put(`/webhooks/endpoints/${endpoint.id}`, { event_types: ['projects.*'] }), {
+    status: 400,
+    body: { error: { message: /project\.\*/, details: { constraint: 'enum' } } },
+  })
+})
+
 t.test('a test event goes to its endpoint only, for any selected event types', async (t) => {
   const person = await server.person()
   const everything = await makeEndpoint(t, person)

@@ -1,2 +1,2 @@
--- Whether the filter by type selects the event `e`.
-(:type?::text IS NULL OR e.type = :type)
+-- Whether the filter by types selects the event `e`.
+(:types?::text[] IS NULL OR e.type = ANY(:types))
