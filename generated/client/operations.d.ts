@@ -1545,7 +1545,7 @@ export interface Methods {
   /**
    * Search a knowledge base: `POST /v1/ai/knowledge/{id}/search`
    *
-   * Returns the passages that match the query best: by words, in any language, and by meaning if the server has an embedding model. Does not use a chat model. The search has no side effects, so an `Idempotency-Key` does not replay an earlier result.
+   * Returns the passages that match the query best: by words, in any language, and by meaning if the server has an embedding model. Does not use a chat model. The result is not paginated: `limit` is the number of passages, best first. The search has no side effects, so an `Idempotency-Key` does not replay an earlier result.
    */
   searchKnowledgeBase (input: SearchKnowledgeBaseInput): Answer<PassageList>
   /**

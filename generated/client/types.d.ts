@@ -1119,7 +1119,7 @@ export interface paths {
         put?: never;
         /**
          * Search a knowledge base
-         * Returns the passages that match the query best: by words, in any language, and by meaning if the server has an embedding model. Does not use a chat model. The search has no side effects, so an `Idempotency-Key` does not replay an earlier result.
+         * Returns the passages that match the query best: by words, in any language, and by meaning if the server has an embedding model. Does not use a chat model. The result is not paginated: `limit` is the number of passages, best first. The search has no side effects, so an `Idempotency-Key` does not replay an earlier result.
          */
         post: operations["searchKnowledgeBase"];
         delete?: never;
