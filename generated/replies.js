@@ -7974,7 +7974,7 @@ return errors === 0;
 validate_spec_AiUsage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyChatResponse = validate_spec_ChatResponse;
-const schema_spec_ChatResponse = {"type":"object","required":["id","session_id","model","message","status","finish_reason","usage","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"model":{"$ref":"spec:ModelId"},"message":{"type":"object","required":["id","role","content","citations"],"properties":{"id":{"$ref":"spec:MessageId"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}}},"additionalProperties":false},"status":{"$ref":"spec:MessageStatus"},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"created_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ChatResponse"};
+const schema_spec_ChatResponse = {"type":"object","required":["id","session_id","model","message","status","finish_reason","usage","searched","created_at"],"properties":{"id":{"$ref":"spec:MessageId"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"model":{"$ref":"spec:ModelId"},"message":{"type":"object","required":["id","role","content","citations"],"properties":{"id":{"$ref":"spec:MessageId"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}}},"additionalProperties":false},"status":{"$ref":"spec:MessageStatus"},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"searched":{"$ref":"spec:Searched"},"created_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ChatResponse"};
 const schema_spec_MessageId = {"type":"string","pattern":"^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:MessageId"};
 const pattern_dedaa515 = new RegExp("^msg_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -8745,6 +8745,156 @@ return errors === 0;
 }
 validate_spec_Usage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+const schema_spec_Searched = {"type":["object","null"],"required":["knowledge_base_ids","passages"],"properties":{"knowledge_base_ids":{"type":"array","items":{"$ref":"spec:KnowledgeBaseId"}},"passages":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:Searched"};
+const schema_spec_KnowledgeBaseId = {"type":"string","pattern":"^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:KnowledgeBaseId"};
+const pattern_d525eb05 = new RegExp("^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_KnowledgeBaseId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:KnowledgeBaseId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_KnowledgeBaseId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_d525eb05.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_KnowledgeBaseId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_KnowledgeBaseId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_Searched(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Searched" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Searched.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if((!(data && typeof data == "object" && !Array.isArray(data))) && (data !== null)){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema_spec_Searched.type},message:"must be object,null"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.knowledge_base_ids === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "knowledge_base_ids"},message:"must have required property '"+"knowledge_base_ids"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.passages === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "passages"},message:"must have required property '"+"passages"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "knowledge_base_ids") || (key0 === "passages"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.knowledge_base_ids !== undefined){
+let data0 = data.knowledge_base_ids;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_KnowledgeBaseId(data0[i0], {instancePath:instancePath+"/knowledge_base_ids/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeBaseId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/knowledge_base_ids",schemaPath:"#/properties/knowledge_base_ids/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.passages !== undefined){
+let data2 = data.passages;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err5 = {instancePath:instancePath+"/passages",schemaPath:"#/properties/passages/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/passages",schemaPath:"#/properties/passages/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+}
+validate_spec_Searched.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Searched.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 const pattern_b40f4429 = new RegExp("^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
 function validate_spec_ChatResponse(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -8829,8 +8979,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.searched === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "searched"},message:"must have required property '"+"searched"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8839,14 +8989,24 @@ vErrors.push(err7);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((((key0 === "id") || (key0 === "session_id")) || (key0 === "model")) || (key0 === "message")) || (key0 === "status")) || (key0 === "finish_reason")) || (key0 === "usage")) || (key0 === "created_at"))){
-const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ChatResponse.properties, key0))){
+const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
 }
 errors++;
 }
@@ -8860,23 +9020,23 @@ errors = vErrors.length;
 if(data.session_id !== undefined){
 let data1 = data.session_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err9 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_ChatResponse.properties.session_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_b40f4429.test(data1)){
-const err10 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err10 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_ChatResponse.properties.session_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err10];
 }
 else {
 vErrors.push(err10);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(!pattern_b40f4429.test(data1)){
+const err11 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
 }
 errors++;
 }
@@ -8892,17 +9052,7 @@ if(data.message !== undefined){
 let data3 = data.message;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.id === undefined){
-const err11 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(data3.role === undefined){
-const err12 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "role"},message:"must have required property '"+"role"+"'"};
+const err12 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8911,8 +9061,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data3.content === undefined){
-const err13 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "content"},message:"must have required property '"+"content"+"'"};
+if(data3.role === undefined){
+const err13 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "role"},message:"must have required property '"+"role"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8921,8 +9071,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(data3.citations === undefined){
-const err14 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "citations"},message:"must have required property '"+"citations"+"'"};
+if(data3.content === undefined){
+const err14 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "content"},message:"must have required property '"+"content"+"'"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8931,14 +9081,24 @@ vErrors.push(err14);
 }
 errors++;
 }
-for(const key1 in data3){
-if(!((((key1 === "id") || (key1 === "role")) || (key1 === "content")) || (key1 === "citations"))){
-const err15 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data3.citations === undefined){
+const err15 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/required",keyword:"required",params:{missingProperty: "citations"},message:"must have required property '"+"citations"+"'"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+for(const key1 in data3){
+if(!((((key1 === "id") || (key1 === "role")) || (key1 === "content")) || (key1 === "citations"))){
+const err16 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
 }
 errors++;
 }
@@ -8957,12 +9117,12 @@ errors = vErrors.length;
 }
 if(data3.content !== undefined){
 if(typeof data3.content !== "string"){
-const err16 = {instancePath:instancePath+"/message/content",schemaPath:"#/properties/message/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err17 = {instancePath:instancePath+"/message/content",schemaPath:"#/properties/message/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err17];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err17);
 }
 errors++;
 }
@@ -8979,24 +9139,24 @@ errors = vErrors.length;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/message/citations",schemaPath:"#/properties/message/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err18 = {instancePath:instancePath+"/message/citations",schemaPath:"#/properties/message/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err17];
+vErrors = [err18];
 }
 else {
-vErrors.push(err17);
+vErrors.push(err18);
 }
 errors++;
 }
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err19 = {instancePath:instancePath+"/message",schemaPath:"#/properties/message/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err18];
+vErrors = [err19];
 }
 else {
-vErrors.push(err18);
+vErrors.push(err19);
 }
 errors++;
 }
@@ -9019,6 +9179,12 @@ vErrors = joined(vErrors, validate_spec_Usage.errors);
 errors = vErrors.length;
 }
 }
+if(data.searched !== undefined){
+if(!(validate_spec_Searched(data.searched, {instancePath:instancePath+"/searched",parentData:data,parentDataProperty:"searched",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Searched.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
@@ -9027,12 +9193,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err20];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -9042,7 +9208,7 @@ return errors === 0;
 validate_spec_ChatResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyMessage = validate_spec_Message;
-const schema_spec_Message = {"type":"object","required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","error","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Message"};
+const schema_spec_Message = {"type":"object","required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","searched","error","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"searched":{"$ref":"spec:Searched"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Message"};
 
 function validate_spec_Message(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Message" */;
@@ -9156,8 +9322,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data.error === undefined){
-const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "error"},message:"must have required property '"+"error"+"'"};
+if(data.searched === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "searched"},message:"must have required property '"+"searched"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9166,8 +9332,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data.metadata === undefined){
-const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
+if(data.error === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "error"},message:"must have required property '"+"error"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9176,8 +9342,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9186,8 +9352,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data.updated_at === undefined){
-const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(data.created_at === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9196,14 +9362,24 @@ vErrors.push(err13);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Message.properties, key0))){
-const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err14 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err14];
 }
 else {
 vErrors.push(err14);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Message.properties, key0))){
+const err15 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }
@@ -9217,18 +9393,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err15 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Message.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_108c49a7.test(data1)){
-const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Message.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9237,12 +9402,9 @@ vErrors.push(err16);
 }
 errors++;
 }
-}
-}
-if(data.session_id !== undefined){
-let data2 = data.session_id;
-if((typeof data2 !== "string") && (data2 !== null)){
-const err17 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_Message.properties.session_id.type},message:"must be string,null"};
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err17 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9251,14 +9413,28 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(typeof data2 === "string"){
-if(!pattern_b40f4429.test(data2)){
-const err18 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+}
+}
+if(data.session_id !== undefined){
+let data2 = data.session_id;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err18 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_Message.properties.session_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(!pattern_b40f4429.test(data2)){
+const err19 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -9272,12 +9448,12 @@ errors = vErrors.length;
 }
 if(data.content !== undefined){
 if(typeof data.content !== "string"){
-const err19 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err20 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err20];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -9291,12 +9467,12 @@ errors = vErrors.length;
 if(data.model !== undefined){
 let data6 = data.model;
 if((typeof data6 !== "string") && (data6 !== null)){
-const err20 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Message.properties.model.type},message:"must be string,null"};
+const err21 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Message.properties.model.type},message:"must be string,null"};
 if(vErrors === null){
-vErrors = [err20];
+vErrors = [err21];
 }
 else {
-vErrors.push(err20);
+vErrors.push(err21);
 }
 errors++;
 }
@@ -9325,20 +9501,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/citations",schemaPath:"#/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-}
-if(data.error !== undefined){
-let data11 = data.error;
-if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (data11 !== null)){
-const err22 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_Message.properties.error.type},message:"must be object,null"};
+const err22 = {instancePath:instancePath+"/citations",schemaPath:"#/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9347,9 +9510,17 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(data11.code === undefined){
-const err23 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
+}
+if(data.searched !== undefined){
+if(!(validate_spec_Searched(data.searched, {instancePath:instancePath+"/searched",parentData:data,parentDataProperty:"searched",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Searched.errors);
+errors = vErrors.length;
+}
+}
+if(data.error !== undefined){
+let data12 = data.error;
+if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (data12 !== null)){
+const err23 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_Message.properties.error.type},message:"must be object,null"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9358,8 +9529,9 @@ vErrors.push(err23);
 }
 errors++;
 }
-if(data11.message === undefined){
-const err24 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "message"},message:"must have required property '"+"message"+"'"};
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.code === undefined){
+const err24 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9368,9 +9540,8 @@ vErrors.push(err24);
 }
 errors++;
 }
-for(const key1 in data11){
-if(!((key1 === "code") || (key1 === "message"))){
-const err25 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data12.message === undefined){
+const err25 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "message"},message:"must have required property '"+"message"+"'"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9379,10 +9550,9 @@ vErrors.push(err25);
 }
 errors++;
 }
-}
-if(data11.code !== undefined){
-if(typeof data11.code !== "string"){
-const err26 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key1 in data12){
+if(!((key1 === "code") || (key1 === "message"))){
+const err26 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9392,14 +9562,26 @@ vErrors.push(err26);
 errors++;
 }
 }
-if(data11.message !== undefined){
-if(typeof data11.message !== "string"){
-const err27 = {instancePath:instancePath+"/error/message",schemaPath:"#/properties/error/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data12.code !== undefined){
+if(typeof data12.code !== "string"){
+const err27 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err27];
 }
 else {
 vErrors.push(err27);
+}
+errors++;
+}
+}
+if(data12.message !== undefined){
+if(typeof data12.message !== "string"){
+const err28 = {instancePath:instancePath+"/error/message",schemaPath:"#/properties/error/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
 }
 errors++;
 }
@@ -9426,12 +9608,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err28];
+vErrors = [err29];
 }
 else {
-vErrors.push(err28);
+vErrors.push(err29);
 }
 errors++;
 }
@@ -9591,47 +9773,6 @@ return errors === 0;
 validate_spec_SystemPrompt.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_KnowledgeBaseIds = {"type":"array","maxItems":20,"uniqueItems":true,"items":{"$ref":"spec:KnowledgeBaseId"},"$id":"spec:KnowledgeBaseIds"};
-const schema_spec_KnowledgeBaseId = {"type":"string","pattern":"^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:KnowledgeBaseId"};
-const pattern_d525eb05 = new RegExp("^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
-
-function validate_spec_KnowledgeBaseId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:KnowledgeBaseId" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_KnowledgeBaseId.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(typeof data === "string"){
-if(!pattern_d525eb05.test(data)){
-const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-validate_spec_KnowledgeBaseId.errors = vErrors;
-return errors === 0;
-}
-validate_spec_KnowledgeBaseId.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
 
 function validate_spec_KnowledgeBaseIds(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseIds" */;
@@ -32297,7 +32438,7 @@ validate_spec_SessionDeletedEvent.evaluated = {"props":true,"dynamicProps":false
 
 exports.payloadMessageUpdatedEvent = validate_spec_MessageUpdatedEvent;
 const schema_spec_MessageUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MessageUpdatedEvent"};
-const schema_spec_MessageBefore = {"type":"object","properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MessageBefore"};
+const schema_spec_MessageBefore = {"type":"object","properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"searched":{"$ref":"spec:Searched"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MessageBefore"};
 
 function validate_spec_MessageBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageBefore" */;
@@ -32450,9 +32591,15 @@ vErrors.push(err7);
 errors++;
 }
 }
+if(data.searched !== undefined){
+if(!(validate_spec_Searched(data.searched, {instancePath:instancePath+"/searched",parentData:data,parentDataProperty:"searched",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Searched.errors);
+errors = vErrors.length;
+}
+}
 if(data.error !== undefined){
-let data11 = data.error;
-if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (data11 !== null)){
+let data12 = data.error;
+if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (data12 !== null)){
 const err8 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_MessageBefore.properties.error.type},message:"must be object,null"};
 if(vErrors === null){
 vErrors = [err8];
@@ -32462,8 +32609,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(data11.code === undefined){
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.code === undefined){
 const err9 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
 if(vErrors === null){
 vErrors = [err9];
@@ -32473,7 +32620,7 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data11.message === undefined){
+if(data12.message === undefined){
 const err10 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "message"},message:"must have required property '"+"message"+"'"};
 if(vErrors === null){
 vErrors = [err10];
@@ -32483,7 +32630,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-for(const key1 in data11){
+for(const key1 in data12){
 if(!((key1 === "code") || (key1 === "message"))){
 const err11 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
@@ -32495,8 +32642,8 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(data11.code !== undefined){
-if(typeof data11.code !== "string"){
+if(data12.code !== undefined){
+if(typeof data12.code !== "string"){
 const err12 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
@@ -32507,8 +32654,8 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data11.message !== undefined){
-if(typeof data11.message !== "string"){
+if(data12.message !== undefined){
+if(typeof data12.message !== "string"){
 const err13 = {instancePath:instancePath+"/error/message",schemaPath:"#/properties/error/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err13];

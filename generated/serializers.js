@@ -10431,6 +10431,93 @@ return json + JSON_STR_END_OBJECT
       }
     
 
+    function anonymous6 (obj) {
+      // "spec#/$defs/Searched/properties/knowledge_base_ids"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Searched/properties/knowledge_base_ids' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Searched"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_knowledge_base_ids_30 = obj["knowledge_base_ids"]
+      if (value_knowledge_base_ids_30 !== undefined) {
+        json += "{\"knowledge_base_ids\":"
+        json += anonymous6(value_knowledge_base_ids_30)
+      } else {
+        throw new Error('"knowledge_base_ids" is required!')
+      }
+      
+      const value_passages_31 = obj["passages"]
+      if (value_passages_31 !== undefined) {
+        json += ",\"passages\":"
+        json += asInteger(value_passages_31)
+      } else {
+        throw new Error('"passages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/ChatResponse"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -10607,10 +10694,28 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"usage" is required!')
       }
       
-      const value_created_at_28 = obj["created_at"]
-      if (value_created_at_28 !== undefined) {
+      const value_searched_28 = obj["searched"]
+      if (value_searched_28 !== undefined) {
+        json += ",\"searched\":"
+        
+          if (value_searched_28 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_searched_28 === "object" && !Array.isArray(value_searched_28)) || value_searched_28 === null) {
+            json += anonymous5(value_searched_28)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Searched' does not match schema definition.")
+  
+      } else {
+        throw new Error('"searched" is required!')
+      }
+      
+      const value_created_at_32 = obj["created_at"]
+      if (value_created_at_32 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_28)
+        json += asDateTime(value_created_at_32)
       } else {
         throw new Error('"created_at" is required!')
       }
@@ -10923,7 +11028,63 @@ return json + JSON_STR_END_OBJECT
       return json + JSON_STR_END_ARRAY
     }
 
-      // "spec#/$defs/Message/properties/error"
+    function anonymous5 (obj) {
+      // "spec#/$defs/Searched/properties/knowledge_base_ids"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Searched/properties/knowledge_base_ids' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Searched"
       function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -10933,44 +11094,75 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_code_28 = obj["code"]
-      if (value_code_28 !== undefined) {
+      const value_knowledge_base_ids_28 = obj["knowledge_base_ids"]
+      if (value_knowledge_base_ids_28 !== undefined) {
+        json += "{\"knowledge_base_ids\":"
+        json += anonymous5(value_knowledge_base_ids_28)
+      } else {
+        throw new Error('"knowledge_base_ids" is required!')
+      }
+      
+      const value_passages_29 = obj["passages"]
+      if (value_passages_29 !== undefined) {
+        json += ",\"passages\":"
+        json += asInteger(value_passages_29)
+      } else {
+        throw new Error('"passages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Message/properties/error"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_code_32 = obj["code"]
+      if (value_code_32 !== undefined) {
         json += "{\"code\":"
         
-        if (typeof value_code_28 !== 'string') {
-          if (value_code_28 === null) {
+        if (typeof value_code_32 !== 'string') {
+          if (value_code_32 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_code_28 instanceof Date) {
-            json += JSON_STR_QUOTE + value_code_28.toISOString() + JSON_STR_QUOTE
-          } else if (value_code_28 instanceof RegExp) {
-            json += asString(value_code_28.source)
+          } else if (value_code_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_code_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_code_32 instanceof RegExp) {
+            json += asString(value_code_32.source)
           } else {
-            json += asString(value_code_28.toString())
+            json += asString(value_code_32.toString())
           }
         } else {
-          json += asString(value_code_28)
+          json += asString(value_code_32)
         }
         
       } else {
         throw new Error('"code" is required!')
       }
       
-      const value_message_29 = obj["message"]
-      if (value_message_29 !== undefined) {
+      const value_message_33 = obj["message"]
+      if (value_message_33 !== undefined) {
         json += ",\"message\":"
         
-        if (typeof value_message_29 !== 'string') {
-          if (value_message_29 === null) {
+        if (typeof value_message_33 !== 'string') {
+          if (value_message_33 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_message_29 instanceof Date) {
-            json += JSON_STR_QUOTE + value_message_29.toISOString() + JSON_STR_QUOTE
-          } else if (value_message_29 instanceof RegExp) {
-            json += asString(value_message_29.source)
+          } else if (value_message_33 instanceof Date) {
+            json += JSON_STR_QUOTE + value_message_33.toISOString() + JSON_STR_QUOTE
+          } else if (value_message_33 instanceof RegExp) {
+            json += asString(value_message_33.source)
           } else {
-            json += asString(value_message_29.toString())
+            json += asString(value_message_33.toString())
           }
         } else {
-          json += asString(value_message_29)
+          json += asString(value_message_33)
         }
         
       } else {
@@ -10983,7 +11175,7 @@ return json + JSON_STR_END_OBJECT
     
 
       // "spec#/$defs/Metadata"
-      function anonymous5 (input) {
+      function anonymous7 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -10991,7 +11183,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_31 = false
+        let addComma_35 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -11002,7 +11194,7 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_31 ? JSON_STR_COMMA : ((addComma_31 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_35 ? JSON_STR_COMMA : ((addComma_35 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -11021,7 +11213,7 @@ return json + JSON_STR_END_OBJECT
         
       
     }
-  if (!addComma_31) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_35) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -11310,16 +11502,34 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"citations" is required!')
       }
       
-      const value_error_26 = obj["error"]
-      if (value_error_26 !== undefined) {
-        json += ",\"error\":"
+      const value_searched_26 = obj["searched"]
+      if (value_searched_26 !== undefined) {
+        json += ",\"searched\":"
         
-          if (value_error_26 === null) {
+          if (value_searched_26 === null) {
             json += JSON_STR_NULL
           }
           
-          else if((typeof value_error_26 === "object" && !Array.isArray(value_error_26)) || value_error_26 === null) {
-            json += anonymous4(value_error_26)
+          else if((typeof value_searched_26 === "object" && !Array.isArray(value_searched_26)) || value_searched_26 === null) {
+            json += anonymous4(value_searched_26)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Searched' does not match schema definition.")
+  
+      } else {
+        throw new Error('"searched" is required!')
+      }
+      
+      const value_error_30 = obj["error"]
+      if (value_error_30 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_30 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_error_30 === "object" && !Array.isArray(value_error_30)) || value_error_30 === null) {
+            json += anonymous6(value_error_30)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/Message/properties/error' does not match schema definition.")
@@ -11328,26 +11538,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"error" is required!')
       }
       
-      const value_metadata_30 = obj["metadata"]
-      if (value_metadata_30 !== undefined) {
+      const value_metadata_34 = obj["metadata"]
+      if (value_metadata_34 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous5(value_metadata_30)
+        json += anonymous7(value_metadata_34)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_32 = obj["created_at"]
-      if (value_created_at_32 !== undefined) {
+      const value_created_at_36 = obj["created_at"]
+      if (value_created_at_36 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_32)
+        json += asDateTime(value_created_at_36)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_33 = obj["updated_at"]
-      if (value_updated_at_33 !== undefined) {
+      const value_updated_at_37 = obj["updated_at"]
+      if (value_updated_at_37 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_33)
+        json += asDateTime(value_updated_at_37)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -13104,7 +13314,63 @@ return json + JSON_STR_END_OBJECT
       return json + JSON_STR_END_ARRAY
     }
 
-      // "spec#/$defs/Message/properties/error"
+    function anonymous7 (obj) {
+      // "spec#/$defs/Searched/properties/knowledge_base_ids"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Searched/properties/knowledge_base_ids' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Searched"
       function anonymous6 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -13114,44 +13380,75 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_code_30 = obj["code"]
-      if (value_code_30 !== undefined) {
+      const value_knowledge_base_ids_30 = obj["knowledge_base_ids"]
+      if (value_knowledge_base_ids_30 !== undefined) {
+        json += "{\"knowledge_base_ids\":"
+        json += anonymous7(value_knowledge_base_ids_30)
+      } else {
+        throw new Error('"knowledge_base_ids" is required!')
+      }
+      
+      const value_passages_31 = obj["passages"]
+      if (value_passages_31 !== undefined) {
+        json += ",\"passages\":"
+        json += asInteger(value_passages_31)
+      } else {
+        throw new Error('"passages" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Message/properties/error"
+      function anonymous8 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_code_34 = obj["code"]
+      if (value_code_34 !== undefined) {
         json += "{\"code\":"
         
-        if (typeof value_code_30 !== 'string') {
-          if (value_code_30 === null) {
+        if (typeof value_code_34 !== 'string') {
+          if (value_code_34 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_code_30 instanceof Date) {
-            json += JSON_STR_QUOTE + value_code_30.toISOString() + JSON_STR_QUOTE
-          } else if (value_code_30 instanceof RegExp) {
-            json += asString(value_code_30.source)
+          } else if (value_code_34 instanceof Date) {
+            json += JSON_STR_QUOTE + value_code_34.toISOString() + JSON_STR_QUOTE
+          } else if (value_code_34 instanceof RegExp) {
+            json += asString(value_code_34.source)
           } else {
-            json += asString(value_code_30.toString())
+            json += asString(value_code_34.toString())
           }
         } else {
-          json += asString(value_code_30)
+          json += asString(value_code_34)
         }
         
       } else {
         throw new Error('"code" is required!')
       }
       
-      const value_message_31 = obj["message"]
-      if (value_message_31 !== undefined) {
+      const value_message_35 = obj["message"]
+      if (value_message_35 !== undefined) {
         json += ",\"message\":"
         
-        if (typeof value_message_31 !== 'string') {
-          if (value_message_31 === null) {
+        if (typeof value_message_35 !== 'string') {
+          if (value_message_35 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_message_31 instanceof Date) {
-            json += JSON_STR_QUOTE + value_message_31.toISOString() + JSON_STR_QUOTE
-          } else if (value_message_31 instanceof RegExp) {
-            json += asString(value_message_31.source)
+          } else if (value_message_35 instanceof Date) {
+            json += JSON_STR_QUOTE + value_message_35.toISOString() + JSON_STR_QUOTE
+          } else if (value_message_35 instanceof RegExp) {
+            json += asString(value_message_35.source)
           } else {
-            json += asString(value_message_31.toString())
+            json += asString(value_message_35.toString())
           }
         } else {
-          json += asString(value_message_31)
+          json += asString(value_message_35)
         }
         
       } else {
@@ -13164,7 +13461,7 @@ return json + JSON_STR_END_OBJECT
     
 
       // "spec#/$defs/Metadata"
-      function anonymous7 (input) {
+      function anonymous9 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -13172,7 +13469,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_33 = false
+        let addComma_37 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -13183,7 +13480,7 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_33 ? JSON_STR_COMMA : ((addComma_33 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_37 ? JSON_STR_COMMA : ((addComma_37 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -13202,7 +13499,7 @@ return json + JSON_STR_END_OBJECT
         
       
     }
-  if (!addComma_33) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_37) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -13491,16 +13788,34 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"citations" is required!')
       }
       
-      const value_error_28 = obj["error"]
-      if (value_error_28 !== undefined) {
-        json += ",\"error\":"
+      const value_searched_28 = obj["searched"]
+      if (value_searched_28 !== undefined) {
+        json += ",\"searched\":"
         
-          if (value_error_28 === null) {
+          if (value_searched_28 === null) {
             json += JSON_STR_NULL
           }
           
-          else if((typeof value_error_28 === "object" && !Array.isArray(value_error_28)) || value_error_28 === null) {
-            json += anonymous6(value_error_28)
+          else if((typeof value_searched_28 === "object" && !Array.isArray(value_searched_28)) || value_searched_28 === null) {
+            json += anonymous6(value_searched_28)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Searched' does not match schema definition.")
+  
+      } else {
+        throw new Error('"searched" is required!')
+      }
+      
+      const value_error_32 = obj["error"]
+      if (value_error_32 !== undefined) {
+        json += ",\"error\":"
+        
+          if (value_error_32 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if((typeof value_error_32 === "object" && !Array.isArray(value_error_32)) || value_error_32 === null) {
+            json += anonymous8(value_error_32)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/Message/properties/error' does not match schema definition.")
@@ -13509,26 +13824,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"error" is required!')
       }
       
-      const value_metadata_32 = obj["metadata"]
-      if (value_metadata_32 !== undefined) {
+      const value_metadata_36 = obj["metadata"]
+      if (value_metadata_36 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous7(value_metadata_32)
+        json += anonymous9(value_metadata_36)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_34 = obj["created_at"]
-      if (value_created_at_34 !== undefined) {
+      const value_created_at_38 = obj["created_at"]
+      if (value_created_at_38 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_34)
+        json += asDateTime(value_created_at_38)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_35 = obj["updated_at"]
-      if (value_updated_at_35 !== undefined) {
+      const value_updated_at_39 = obj["updated_at"]
+      if (value_updated_at_39 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_35)
+        json += asDateTime(value_updated_at_39)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -13563,7 +13878,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous8 (input) {
+      function anonymous10 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -13572,70 +13887,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_38 = obj["page"]
-      if (value_page_38 !== undefined) {
+      const value_page_42 = obj["page"]
+      if (value_page_42 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_38)
+        json += asInteger(value_page_42)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_39 = obj["limit"]
-      if (value_limit_39 !== undefined) {
+      const value_limit_43 = obj["limit"]
+      if (value_limit_43 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_39)
+        json += asInteger(value_limit_43)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_40 = obj["total"]
-      if (value_total_40 !== undefined) {
+      const value_total_44 = obj["total"]
+      if (value_total_44 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_40)
+        json += asInteger(value_total_44)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_41 = obj["total_pages"]
-      if (value_total_pages_41 !== undefined) {
+      const value_total_pages_45 = obj["total_pages"]
+      if (value_total_pages_45 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_41)
+        json += asInteger(value_total_pages_45)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_42 = obj["next_cursor"]
-      if (value_next_cursor_42 !== undefined) {
+      const value_next_cursor_46 = obj["next_cursor"]
+      if (value_next_cursor_46 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_42 === null) {
+          if (value_next_cursor_46 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_42 === "string" ||
-            value_next_cursor_42 === null ||
-            value_next_cursor_42 instanceof Date ||
-            value_next_cursor_42 instanceof RegExp ||
+            typeof value_next_cursor_46 === "string" ||
+            value_next_cursor_46 === null ||
+            value_next_cursor_46 instanceof Date ||
+            value_next_cursor_46 instanceof RegExp ||
             (
-              typeof value_next_cursor_42 === "object" &&
-              typeof value_next_cursor_42.toString === "function" &&
-              value_next_cursor_42.toString !== Object.prototype.toString
+              typeof value_next_cursor_46 === "object" &&
+              typeof value_next_cursor_46.toString === "function" &&
+              value_next_cursor_46.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_42 !== 'string') {
-          if (value_next_cursor_42 === null) {
+        if (typeof value_next_cursor_46 !== 'string') {
+          if (value_next_cursor_46 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_42 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_42.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_42 instanceof RegExp) {
-            json += asString(value_next_cursor_42.source)
+          } else if (value_next_cursor_46 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_46.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_46 instanceof RegExp) {
+            json += asString(value_next_cursor_46.source)
           } else {
-            json += asString(value_next_cursor_42.toString())
+            json += asString(value_next_cursor_46.toString())
           }
         } else {
-          json += asString(value_next_cursor_42)
+          json += asString(value_next_cursor_46)
         }
         
           }
@@ -13669,10 +13984,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_36 = obj["pagination"]
-      if (value_pagination_36 !== undefined) {
+      const value_pagination_40 = obj["pagination"]
+      if (value_pagination_40 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous8(value_pagination_36)
+        json += anonymous10(value_pagination_40)
       } else {
         throw new Error('"pagination" is required!')
       }

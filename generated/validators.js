@@ -21269,7 +21269,7 @@ return errors === 0;
 validate_spec_FileLinkCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyChatRequest = validate_spec_ChatRequest;
-const schema_spec_ChatRequest = {"type":"object","additionalProperties":false,"oneOf":[{"required":["message"]},{"required":["messages"]}],"properties":{"model":{"$ref":"spec:ModelId"},"message":{"$ref":"spec:MessageContent"},"messages":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"object","additionalProperties":false,"required":["role","content"],"properties":{"role":{"$ref":"spec:MessageRole"},"content":{"$ref":"spec:MessageContent"}}}},"session_id":{"$ref":"spec:SessionId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ChatRequest"};
+const schema_spec_ChatRequest = {"type":"object","additionalProperties":false,"oneOf":[{"required":["message"]},{"required":["messages"]}],"properties":{"model":{"$ref":"spec:ModelId"},"message":{"$ref":"spec:MessageContent"},"messages":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"object","additionalProperties":false,"required":["role","content"],"properties":{"role":{"$ref":"spec:MessageRole"},"content":{"$ref":"spec:MessageContent"}}}},"session_id":{"$ref":"spec:SessionId"},"project_id":{"$ref":"spec:ProjectId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"filters":{"$ref":"spec:SearchFilters"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ChatRequest"};
 const schema_spec_ModelId = {"type":"string","minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1","$id":"spec:ModelId"};
 const pattern_5e6e5233 = new RegExp("^[!-~]+$", "u");
 
@@ -21568,6 +21568,147 @@ return errors === 0;
 }
 validate_spec_KnowledgeBaseIds.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
+const schema_spec_SearchFilters = {"type":"object","additionalProperties":false,"properties":{"document_ids":{"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:DocumentId"}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:SearchFilters"};
+const schema_spec_DocumentId = {"type":"string","pattern":"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:DocumentId"};
+const pattern_6cefd0ce = new RegExp("^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_DocumentId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:DocumentId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_DocumentId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_6cefd0ce.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_DocumentId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_DocumentId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_SearchFilters(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SearchFilters" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SearchFilters.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "document_ids") || (key0 === "metadata"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.document_ids !== undefined){
+let data0 = data.document_ids;
+if(Array.isArray(data0)){
+if(data0.length > 100){
+const err1 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data0.length < 1){
+const err2 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_DocumentId(data0[i0], {instancePath:instancePath+"/document_ids/" + i0,parentData:data0,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DocumentId.errors);
+errors = vErrors.length;
+}
+}
+if(!distinct(data0)){
+const err3 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_spec_SearchFilters.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SearchFilters.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 
 function validate_spec_ChatRequest(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ChatRequest" */;
@@ -21772,16 +21913,28 @@ vErrors = joined(vErrors, validate_spec_SessionId.errors);
 errors = vErrors.length;
 }
 }
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
 if(data.knowledge_base_ids !== undefined){
 if(!(validate_spec_KnowledgeBaseIds(data.knowledge_base_ids, {instancePath:instancePath+"/knowledge_base_ids",parentData:data,parentDataProperty:"knowledge_base_ids",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_KnowledgeBaseIds.errors);
 errors = vErrors.length;
 }
 }
+if(data.filters !== undefined){
+if(!(validate_spec_SearchFilters(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SearchFilters.errors);
+errors = vErrors.length;
+}
+}
 if(data.temperature !== undefined){
-let data8 = data.temperature;
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 > 2 || isNaN(data8)){
+let data10 = data.temperature;
+if((typeof data10 == "number") && (isFinite(data10))){
+if(data10 > 2 || isNaN(data10)){
 const err11 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{limit: 2, range: [0,2]},message:"must be <= 2"};
 if(vErrors === null){
 vErrors = [err11];
@@ -21791,7 +21944,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data8 < 0 || isNaN(data8)){
+if(data10 < 0 || isNaN(data10)){
 const err12 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{limit: 0, range: [0,2]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err12];
@@ -21814,8 +21967,8 @@ errors++;
 }
 }
 if(data.max_tokens !== undefined){
-let data9 = data.max_tokens;
-if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
+let data11 = data.max_tokens;
+if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
 const err14 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err14];
@@ -21825,8 +21978,8 @@ vErrors.push(err14);
 }
 errors++;
 }
-if((typeof data9 == "number") && (isFinite(data9))){
-if(data9 > 1000000 || isNaN(data9)){
+if((typeof data11 == "number") && (isFinite(data11))){
+if(data11 > 1000000 || isNaN(data11)){
 const err15 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err15];
@@ -21836,7 +21989,7 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(data9 < 1 || isNaN(data9)){
+if(data11 < 1 || isNaN(data11)){
 const err16 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err16];
@@ -21849,9 +22002,9 @@ errors++;
 }
 }
 if(data.stop !== undefined){
-let data10 = data.stop;
-if(Array.isArray(data10)){
-if(data10.length > 4){
+let data12 = data.stop;
+if(Array.isArray(data12)){
+if(data12.length > 4){
 const err17 = {instancePath:instancePath+"/stop",schemaPath:"#/properties/stop/maxItems",keyword:"maxItems",params:{limit: 4},message:"must NOT have more than 4 items"};
 if(vErrors === null){
 vErrors = [err17];
@@ -21861,7 +22014,7 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(data10.length < 1){
+if(data12.length < 1){
 const err18 = {instancePath:instancePath+"/stop",schemaPath:"#/properties/stop/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err18];
@@ -21871,11 +22024,11 @@ vErrors.push(err18);
 }
 errors++;
 }
-const len1 = data10.length;
+const len1 = data12.length;
 for(let i1=0; i1<len1; i1++){
-let data11 = data10[i1];
-if(typeof data11 === "string"){
-if(func_7a031813(data11) > 100){
+let data13 = data12[i1];
+if(typeof data13 === "string"){
+if(func_7a031813(data13) > 100){
 const err19 = {instancePath:instancePath+"/stop/" + i1,schemaPath:"#/properties/stop/items/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err19];
@@ -21885,7 +22038,7 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(func_7a031813(data11) < 1){
+if(func_7a031813(data13) < 1){
 const err20 = {instancePath:instancePath+"/stop/" + i1,schemaPath:"#/properties/stop/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err20];
@@ -22350,7 +22503,7 @@ return errors === 0;
 validate_spec_MessageUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyRegenerateRequest = validate_spec_RegenerateRequest;
-const schema_spec_RegenerateRequest = {"type":"object","additionalProperties":false,"properties":{"model":{"$ref":"spec:ModelId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}}},"$id":"spec:RegenerateRequest"};
+const schema_spec_RegenerateRequest = {"type":"object","additionalProperties":false,"properties":{"model":{"$ref":"spec:ModelId"},"project_id":{"$ref":"spec:ProjectId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"filters":{"$ref":"spec:SearchFilters"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}}},"$id":"spec:RegenerateRequest"};
 
 function validate_spec_RegenerateRequest(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:RegenerateRequest" */;
@@ -22365,7 +22518,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((key0 === "model") || (key0 === "knowledge_base_ids")) || (key0 === "temperature")) || (key0 === "max_tokens")) || (key0 === "stop"))){
+if(!(((((((key0 === "model") || (key0 === "project_id")) || (key0 === "knowledge_base_ids")) || (key0 === "filters")) || (key0 === "temperature")) || (key0 === "max_tokens")) || (key0 === "stop"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -22382,16 +22535,28 @@ vErrors = joined(vErrors, validate_spec_ModelId.errors);
 errors = vErrors.length;
 }
 }
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
 if(data.knowledge_base_ids !== undefined){
 if(!(validate_spec_KnowledgeBaseIds(data.knowledge_base_ids, {instancePath:instancePath+"/knowledge_base_ids",parentData:data,parentDataProperty:"knowledge_base_ids",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_KnowledgeBaseIds.errors);
 errors = vErrors.length;
 }
 }
+if(data.filters !== undefined){
+if(!(validate_spec_SearchFilters(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SearchFilters.errors);
+errors = vErrors.length;
+}
+}
 if(data.temperature !== undefined){
-let data2 = data.temperature;
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 2 || isNaN(data2)){
+let data4 = data.temperature;
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 > 2 || isNaN(data4)){
 const err1 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/maximum",keyword:"maximum",params:{limit: 2, range: [0,2]},message:"must be <= 2"};
 if(vErrors === null){
 vErrors = [err1];
@@ -22401,7 +22566,7 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(data2 < 0 || isNaN(data2)){
+if(data4 < 0 || isNaN(data4)){
 const err2 = {instancePath:instancePath+"/temperature",schemaPath:"#/properties/temperature/minimum",keyword:"minimum",params:{limit: 0, range: [0,2]},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err2];
@@ -22424,8 +22589,8 @@ errors++;
 }
 }
 if(data.max_tokens !== undefined){
-let data3 = data.max_tokens;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+let data5 = data.max_tokens;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
 const err4 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
@@ -22435,8 +22600,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 1000000 || isNaN(data3)){
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 > 1000000 || isNaN(data5)){
 const err5 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err5];
@@ -22446,7 +22611,7 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
+if(data5 < 1 || isNaN(data5)){
 const err6 = {instancePath:instancePath+"/max_tokens",schemaPath:"#/properties/max_tokens/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
@@ -22459,9 +22624,9 @@ errors++;
 }
 }
 if(data.stop !== undefined){
-let data4 = data.stop;
-if(Array.isArray(data4)){
-if(data4.length > 4){
+let data6 = data.stop;
+if(Array.isArray(data6)){
+if(data6.length > 4){
 const err7 = {instancePath:instancePath+"/stop",schemaPath:"#/properties/stop/maxItems",keyword:"maxItems",params:{limit: 4},message:"must NOT have more than 4 items"};
 if(vErrors === null){
 vErrors = [err7];
@@ -22471,7 +22636,7 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data4.length < 1){
+if(data6.length < 1){
 const err8 = {instancePath:instancePath+"/stop",schemaPath:"#/properties/stop/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err8];
@@ -22481,11 +22646,11 @@ vErrors.push(err8);
 }
 errors++;
 }
-const len0 = data4.length;
+const len0 = data6.length;
 for(let i0=0; i0<len0; i0++){
-let data5 = data4[i0];
-if(typeof data5 === "string"){
-if(func_7a031813(data5) > 100){
+let data7 = data6[i0];
+if(typeof data7 === "string"){
+if(func_7a031813(data7) > 100){
 const err9 = {instancePath:instancePath+"/stop/" + i0,schemaPath:"#/properties/stop/items/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err9];
@@ -22495,7 +22660,7 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(func_7a031813(data5) < 1){
+if(func_7a031813(data7) < 1){
 const err10 = {instancePath:instancePath+"/stop/" + i0,schemaPath:"#/properties/stop/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err10];
@@ -22944,48 +23109,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyKnowledgeSearch = validate_spec_KnowledgeSearch;
-const schema_spec_KnowledgeSearch = {"type":"object","additionalProperties":false,"required":["query"],"properties":{"query":{"type":"string","minLength":1,"maxLength":4000,"pattern":"\\S"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10},"filters":{"type":"object","additionalProperties":false,"properties":{"document_ids":{"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:DocumentId"}},"metadata":{"$ref":"spec:Metadata"}}}},"$id":"spec:KnowledgeSearch"};
-const schema_spec_DocumentId = {"type":"string","pattern":"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:DocumentId"};
-const pattern_6cefd0ce = new RegExp("^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
-
-function validate_spec_DocumentId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:DocumentId" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_DocumentId.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(typeof data === "string"){
-if(!pattern_6cefd0ce.test(data)){
-const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-validate_spec_DocumentId.errors = vErrors;
-return errors === 0;
-}
-validate_spec_DocumentId.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
+const schema_spec_KnowledgeSearch = {"type":"object","additionalProperties":false,"required":["query"],"properties":{"query":{"type":"string","minLength":1,"maxLength":4000,"pattern":"\\S"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10},"filters":{"$ref":"spec:SearchFilters"}},"$id":"spec:KnowledgeSearch"};
 
 function validate_spec_KnowledgeSearch(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeSearch" */;
@@ -23103,98 +23227,19 @@ errors++;
 }
 }
 if(data.filters !== undefined){
-let data2 = data.filters;
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-for(const key1 in data2){
-if(!((key1 === "document_ids") || (key1 === "metadata"))){
-const err9 = {instancePath:instancePath+"/filters",schemaPath:"#/properties/filters/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(!(validate_spec_SearchFilters(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SearchFilters.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
-}
-errors++;
-}
-}
-if(data2.document_ids !== undefined){
-let data3 = data2.document_ids;
-if(Array.isArray(data3)){
-if(data3.length > 100){
-const err10 = {instancePath:instancePath+"/filters/document_ids",schemaPath:"#/properties/filters/properties/document_ids/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/filters/document_ids",schemaPath:"#/properties/filters/properties/document_ids/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-const len0 = data3.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_DocumentId(data3[i0], {instancePath:instancePath+"/filters/document_ids/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DocumentId.errors);
-errors = vErrors.length;
-}
-}
-if(!distinct(data3)){
-const err12 = {instancePath:instancePath+"/filters/document_ids",schemaPath:"#/properties/filters/properties/document_ids/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-else {
-const err13 = {instancePath:instancePath+"/filters/document_ids",schemaPath:"#/properties/filters/properties/document_ids/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data2.metadata !== undefined){
-if(!(validate_spec_Metadata(data2.metadata, {instancePath:instancePath+"/filters/metadata",parentData:data2,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Metadata.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err14 = {instancePath:instancePath+"/filters",schemaPath:"#/properties/filters/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-}
-else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
 }
 errors++;
 }

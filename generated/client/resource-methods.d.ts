@@ -673,9 +673,11 @@ export interface AiChatResource {
    * Without `session_id`, a new session is created, unless your settings disable chat history. `messages`
    * is a whole conversation; only the answer is stored, for 24 hours.
    *
-   * Answers cite passages from `knowledge_base_ids`, or from the knowledge bases of the session, as far as
-   * you can read them. If neither names any, `extractive-1` searches the 100 newest knowledge bases of the
-   * session's project, or your own outside any project; other models search none.
+   * Answers cite passages from `knowledge_base_ids`, or from the 100 newest knowledge bases of
+   * `project_id`, or from the knowledge bases of the session, as far as you can read them. If none is
+   * named, `extractive-1` searches the 100 newest knowledge bases of the session's project, or your own
+   * outside any project; other models search none. `filters` restricts the search to some documents.
+   * `searched` in the answer tells what was searched.
    *
    * Generation stops when the client disconnects; the partial answer is stored with the status
    * `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy

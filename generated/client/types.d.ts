@@ -841,9 +841,11 @@ export interface paths {
          *     Without `session_id`, a new session is created, unless your settings disable chat history. `messages`
          *     is a whole conversation; only the answer is stored, for 24 hours.
          *
-         *     Answers cite passages from `knowledge_base_ids`, or from the knowledge bases of the session, as far as
-         *     you can read them. If neither names any, `extractive-1` searches the 100 newest knowledge bases of the
-         *     session's project, or your own outside any project; other models search none.
+         *     Answers cite passages from `knowledge_base_ids`, or from the 100 newest knowledge bases of
+         *     `project_id`, or from the knowledge bases of the session, as far as you can read them. If none is
+         *     named, `extractive-1` searches the 100 newest knowledge bases of the session's project, or your own
+         *     outside any project; other models search none. `filters` restricts the search to some documents.
+         *     `searched` in the answer tells what was searched.
          *
          *     Generation stops when the client disconnects; the partial answer is stored with the status
          *     `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
@@ -5367,6 +5369,13 @@ export interface components {
          */
         KnowledgeBaseIds: KnowledgeBaseIds;
         /**
+         * The ID of a document. It starts with `doc_`.
+         * @example doc_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        DocumentId: DocumentId;
+        /** Restricts the search to some documents. */
+        SearchFilters: SearchFilters;
+        /**
          * A chat: either `message` or `messages` is required.
          * @example {
          *       "message": "How long are events kept?",
@@ -5381,11 +5390,6 @@ export interface components {
          * @example msg_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         MessageId: MessageId;
-        /**
-         * The ID of a document. It starts with `doc_`.
-         * @example doc_01jd6y8m5qe8btc4y5w1r0n3fz
-         */
-        DocumentId: DocumentId;
         /**
          * The ID of a chunk of a document. It starts with `chunk_`.
          * @example chunk_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -5406,6 +5410,16 @@ export interface components {
         FinishReason: FinishReason;
         /** Number of tokens used. */
         Usage: Usage;
+        /**
+         * What was searched for the answer. `null` if nothing was searched.
+         * @example {
+         *       "knowledge_base_ids": [
+         *         "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
+         *       ],
+         *       "passages": 4
+         *     }
+         */
+        Searched: Searched;
         /** A finished answer. */
         ChatResponse: ChatResponse;
         /** A message of a conversation. */
@@ -6560,6 +6574,8 @@ export interface components {
                     usage: Usage;
                     /** The quotes from documents that the answer is based on. Only those that you can read. */
                     citations: Citation[];
+                    /** What was searched for the answer. `null` if nothing was searched. */
+                    searched: Searched;
                     /**
                      * Why generation failed. `null` unless the status is `failed`.
                      * @example null
@@ -6660,6 +6676,8 @@ export interface components {
                     finish_reason: FinishReason | (string & {});
                     /** Number of tokens used. */
                     usage: Usage;
+                    /** What was searched for the answer. `null` if nothing was searched. */
+                    searched: Searched;
                     /** When generation started. */
                     created_at: Timestamp;
                 } | {
@@ -9399,6 +9417,8 @@ export interface operations {
                         usage: Usage;
                         /** The quotes from documents that the answer is based on. Only those that you can read. */
                         citations: Citation[];
+                        /** What was searched for the answer. `null` if nothing was searched. */
+                        searched: Searched;
                         /**
                          * Why generation failed. `null` unless the status is `failed`.
                          * @example null
@@ -9499,6 +9519,8 @@ export interface operations {
                         finish_reason: FinishReason | (string & {});
                         /** Number of tokens used. */
                         usage: Usage;
+                        /** What was searched for the answer. `null` if nothing was searched. */
+                        searched: Searched;
                         /** When generation started. */
                         created_at: Timestamp;
                     } | {
@@ -13894,6 +13916,18 @@ export type KnowledgeBaseId = string;
  */
 export type KnowledgeBaseIds = KnowledgeBaseId[];
 /**
+ * The ID of a document. It starts with `doc_`.
+ * @example doc_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type DocumentId = string;
+/** Restricts the search to some documents. */
+export interface SearchFilters {
+    /** Only these documents. */
+    document_ids?: DocumentId[];
+    /** Only documents whose metadata contains all of these pairs. */
+    metadata?: Metadata;
+}
+/**
  * A chat: either `message` or `messages` is required.
  * @example {
  *       "message": "How long are events kept?",
@@ -13916,8 +13950,12 @@ export type ChatRequest = {
     }[];
     /** The session to continue. Only with `message`. */
     session_id?: SessionId;
+    /** Search all knowledge bases of this project, or only its `knowledge_base_ids`. A new session belongs to the project, which requires the role `editor`; otherwise `viewer` is enough. */
+    project_id?: ProjectId;
     /** The knowledge bases to search. Defaults to those of the session. */
     knowledge_base_ids?: KnowledgeBaseIds;
+    /** Restricts the search to some documents. */
+    filters?: SearchFilters;
     /** Sampling temperature; higher values make answers more random. Defaults to the setting of the provider. Ignored by `extractive-1`. */
     temperature?: number;
     /**
@@ -13935,11 +13973,6 @@ export type ChatRequest = {
  * @example msg_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type MessageId = string;
-/**
- * The ID of a document. It starts with `doc_`.
- * @example doc_01jd6y8m5qe8btc4y5w1r0n3fz
- */
-export type DocumentId = string;
 /**
  * The ID of a chunk of a document. It starts with `chunk_`.
  * @example chunk_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -14027,6 +14060,24 @@ export interface Usage {
      */
     total_tokens: number;
 }
+/**
+ * What was searched for the answer. `null` if nothing was searched.
+ * @example {
+ *       "knowledge_base_ids": [
+ *         "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
+ *       ],
+ *       "passages": 4
+ *     }
+ */
+export type Searched = {
+    /** The knowledge bases that were searched. */
+    knowledge_base_ids: KnowledgeBaseId[];
+    /**
+     * Format: int32
+     * Number of passages that were found and that the answer could use. 0 until the search has ended.
+     */
+    passages: number;
+} | null;
 /** A finished answer. */
 export interface ChatResponse {
     /** The id of the answer, a message. */
@@ -14058,6 +14109,8 @@ export interface ChatResponse {
     finish_reason: FinishReason | (string & {});
     /** Number of tokens used. */
     usage: Usage;
+    /** What was searched for the answer. `null` if nothing was searched. */
+    searched: Searched;
     /** When generation started. */
     created_at: Timestamp;
 }
@@ -14095,6 +14148,8 @@ export interface Message {
     usage: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
     citations: Citation[];
+    /** What was searched for the answer. `null` if nothing was searched. */
+    searched: Searched;
     /**
      * Why generation failed. `null` unless the status is `failed`.
      * @example null
@@ -14254,8 +14309,12 @@ export interface MessageUpdate {
 export interface RegenerateRequest {
     /** The model to use. Defaults to the model of the session, then of your settings, then of the server. */
     model?: ModelId;
+    /** Search all knowledge bases of this project, or only its `knowledge_base_ids`. Requires the role `viewer`. */
+    project_id?: ProjectId;
     /** The knowledge bases to search. Defaults to those of the session. */
     knowledge_base_ids?: KnowledgeBaseIds;
+    /** Restricts the search to some documents. */
+    filters?: SearchFilters;
     /** Sampling temperature; higher values make answers more random. Defaults to the setting of the provider. Ignored by `extractive-1`. */
     temperature?: number;
     /**
@@ -14418,12 +14477,7 @@ export interface KnowledgeSearch {
      */
     limit?: number;
     /** Restricts the search to some documents. */
-    filters?: {
-        /** Only these documents. */
-        document_ids?: DocumentId[];
-        /** Only documents whose metadata contains all of these pairs. */
-        metadata?: Metadata;
-    };
+    filters?: SearchFilters;
 }
 /** A passage of a document that matches a query. */
 export interface Passage {
@@ -17397,6 +17451,8 @@ export interface MessageBefore {
     usage?: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
     citations?: Citation[];
+    /** What was searched for the answer. `null` if nothing was searched. */
+    searched?: Searched;
     /**
      * Why generation failed. `null` unless the status is `failed`.
      * @example null

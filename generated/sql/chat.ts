@@ -141,7 +141,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
+m.searched, m.error, m.metadata, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
   FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
@@ -159,6 +159,7 @@ export interface FindMessageRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string
@@ -225,7 +226,7 @@ export interface FindSessionRow {
  * answer.
  * @see prisma/sql/chat/finish-message.sql
  */
-export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
+export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; passages: number | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
   'chat/finish-message',
   `UPDATE ai_messages SET
   status = $1,
@@ -235,11 +236,12 @@ export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'i
   content = $5,
   citations = $6,
   error = $7,
+  searched = searched || jsonb_strip_nulls(jsonb_build_object('passages', $8::int)),
   heartbeat_at = NULL,
-  key_digest = CASE WHEN $8 THEN key_digest END
-WHERE id = $9 AND status = 'in_progress'
+  key_digest = CASE WHEN $9 THEN key_digest END
+WHERE id = $10 AND status = 'in_progress'
 RETURNING session_id`,
-  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'content', 'citations', 'error', 'keep_idempotency_key', 'id'],
+  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'content', 'citations', 'error', 'passages', 'keep_idempotency_key', 'id'],
 )
 export interface FinishMessageRow {
   session_id: string | null
@@ -250,15 +252,16 @@ export interface FinishMessageRow {
  * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
-export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; searched: object | string | null; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
   `INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
-  space_ids, key_digest, body_hash, heartbeat_at, created_at, position)
+  space_ids, searched, key_digest, body_hash, heartbeat_at, created_at, position)
 VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8,
   $9,
-  $10, $11, $12, CASE WHEN $7 = 'in_progress' THEN now() END, $13,
+  $10, $11, $12, $13, CASE WHEN $7 = 'in_progress' THEN now() END,
+  $14,
   (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
-  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'space_ids', 'key_digest', 'body_hash', 'created_at'],
+  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'space_ids', 'searched', 'key_digest', 'body_hash', 'created_at'],
 )
 
 /**
@@ -347,7 +350,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.updated_at, s.project_id
+m.searched, m.error, m.metadata, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = $3`,
     names: ['user_id', 'project_ids', 'session_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata'],
@@ -377,6 +380,7 @@ export interface ListMessagesRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string
@@ -649,7 +653,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.searched, m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -671,6 +675,7 @@ export interface ReadMessageAndLockProjectRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string
@@ -701,7 +706,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.searched, m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -723,6 +728,7 @@ export interface ReadMessageRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
   created_at: string

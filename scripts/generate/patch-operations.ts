@@ -1,6 +1,6 @@
 // PATCH beside PUT. An update merges: omitted fields stay as they are. So every PUT is also accepted as
-// PATCH, unless `x-replaces` says that it replaces the resource. The spec declares only the PUT; the published
-// document has both, and the server, the client and the docs page treat them as one operation.
+// PATCH, unless `x-replaces` says that it replaces the resource. The spec declares only the PUT; the
+// published document has both, and the server, the client and the docs page treat them as one operation.
 
 type Json = any
 

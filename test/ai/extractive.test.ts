@@ -106,7 +106,6 @@ t.test('the answer quotes the matching sentence exactly and cites its place', as
     revision: 3,
   })
   t.ok(citations.every(({ score }) => score > 0 && score <= 1))
-  t.match(content, /not a language model/)
   t.notOk(content.includes('thirty days!'), 'duplicates are left out')
   t.equal(
     answer('How many seconds does a receiver have?', passages).citations[0].quote,
@@ -125,7 +124,7 @@ t.test('an answer without a match says so, and cites nothing', async (t) => {
   ] as const) {
     const { content, citations } = answer(question, [...found])
     t.same(citations, [])
-    t.match(content, /found nothing.*not a language model/s)
+    t.match(content, /found nothing/)
   }
 })
 

@@ -3887,6 +3887,7 @@ export const MessageScalarFieldEnum = {
   promptTokens: 'promptTokens',
   completionTokens: 'completionTokens',
   citations: 'citations',
+  searched: 'searched',
   error: 'error',
   metadata: 'metadata',
   spaceIds: 'spaceIds',

@@ -541,6 +541,7 @@ export const MessageScalarFieldEnum = {
   promptTokens: 'promptTokens',
   completionTokens: 'completionTokens',
   citations: 'citations',
+  searched: 'searched',
   error: 'error',
   metadata: 'metadata',
   spaceIds: 'spaceIds',

@@ -91,6 +91,7 @@ export type MessageCountAggregateOutputType = {
   promptTokens: number
   completionTokens: number
   citations: number
+  searched: number
   error: number
   metadata: number
   spaceIds: number
@@ -169,6 +170,7 @@ export type MessageCountAggregateInputType = {
   promptTokens?: true
   completionTokens?: true
   citations?: true
+  searched?: true
   error?: true
   metadata?: true
   spaceIds?: true
@@ -280,6 +282,7 @@ export type MessageGroupByOutputType = {
   promptTokens: number
   completionTokens: number
   citations: runtime.JsonValue
+  searched: runtime.JsonValue | null
   error: runtime.JsonValue | null
   metadata: runtime.JsonValue
   spaceIds: string[]
@@ -327,6 +330,7 @@ export type MessageWhereInput = {
   promptTokens?: Prisma.IntFilter<"Message"> | number
   completionTokens?: Prisma.IntFilter<"Message"> | number
   citations?: Prisma.JsonFilter<"Message">
+  searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
   spaceIds?: Prisma.StringNullableListFilter<"Message">
@@ -353,6 +357,7 @@ export type MessageOrderByWithRelationInput = {
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
   citations?: Prisma.SortOrder
+  searched?: Prisma.SortOrderInput | Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   spaceIds?: Prisma.SortOrder
@@ -382,6 +387,7 @@ export type MessageWhereUniqueInput = Prisma.AtLeast<{
   promptTokens?: Prisma.IntFilter<"Message"> | number
   completionTokens?: Prisma.IntFilter<"Message"> | number
   citations?: Prisma.JsonFilter<"Message">
+  searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
   spaceIds?: Prisma.StringNullableListFilter<"Message">
@@ -408,6 +414,7 @@ export type MessageOrderByWithAggregationInput = {
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
   citations?: Prisma.SortOrder
+  searched?: Prisma.SortOrderInput | Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   spaceIds?: Prisma.SortOrder
@@ -440,6 +447,7 @@ export type MessageScalarWhereWithAggregatesInput = {
   promptTokens?: Prisma.IntWithAggregatesFilter<"Message"> | number
   completionTokens?: Prisma.IntWithAggregatesFilter<"Message"> | number
   citations?: Prisma.JsonWithAggregatesFilter<"Message">
+  searched?: Prisma.JsonNullableWithAggregatesFilter<"Message">
   error?: Prisma.JsonNullableWithAggregatesFilter<"Message">
   metadata?: Prisma.JsonWithAggregatesFilter<"Message">
   spaceIds?: Prisma.StringNullableListFilter<"Message">
@@ -462,6 +470,7 @@ export type MessageCreateInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -488,6 +497,7 @@ export type MessageUncheckedCreateInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -510,6 +520,7 @@ export type MessageUpdateInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -536,6 +547,7 @@ export type MessageUncheckedUpdateInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -560,6 +572,7 @@ export type MessageCreateManyInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -582,6 +595,7 @@ export type MessageUpdateManyMutationInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -606,6 +620,7 @@ export type MessageUncheckedUpdateManyInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -640,6 +655,7 @@ export type MessageCountOrderByAggregateInput = {
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
   citations?: Prisma.SortOrder
+  searched?: Prisma.SortOrder
   error?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   spaceIds?: Prisma.SortOrder
@@ -819,6 +835,7 @@ export type MessageCreateWithoutUserInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -843,6 +860,7 @@ export type MessageUncheckedCreateWithoutUserInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -896,6 +914,7 @@ export type MessageScalarWhereInput = {
   promptTokens?: Prisma.IntFilter<"Message"> | number
   completionTokens?: Prisma.IntFilter<"Message"> | number
   citations?: Prisma.JsonFilter<"Message">
+  searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
   spaceIds?: Prisma.StringNullableListFilter<"Message">
@@ -918,6 +937,7 @@ export type MessageCreateWithoutSessionInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -942,6 +962,7 @@ export type MessageUncheckedCreateWithoutSessionInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -991,6 +1012,7 @@ export type MessageCreateManyUserInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -1013,6 +1035,7 @@ export type MessageUpdateWithoutUserInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -1037,6 +1060,7 @@ export type MessageUncheckedUpdateWithoutUserInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -1060,6 +1084,7 @@ export type MessageUncheckedUpdateManyWithoutUserInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -1083,6 +1108,7 @@ export type MessageCreateManySessionInput = {
   promptTokens?: number
   completionTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
@@ -1105,6 +1131,7 @@ export type MessageUpdateWithoutSessionInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -1129,6 +1156,7 @@ export type MessageUncheckedUpdateWithoutSessionInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -1152,6 +1180,7 @@ export type MessageUncheckedUpdateManyWithoutSessionInput = {
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
@@ -1178,6 +1207,7 @@ export type MessageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   promptTokens?: boolean
   completionTokens?: boolean
   citations?: boolean
+  searched?: boolean
   error?: boolean
   metadata?: boolean
   spaceIds?: boolean
@@ -1204,6 +1234,7 @@ export type MessageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   promptTokens?: boolean
   completionTokens?: boolean
   citations?: boolean
+  searched?: boolean
   error?: boolean
   metadata?: boolean
   spaceIds?: boolean
@@ -1230,6 +1261,7 @@ export type MessageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   promptTokens?: boolean
   completionTokens?: boolean
   citations?: boolean
+  searched?: boolean
   error?: boolean
   metadata?: boolean
   spaceIds?: boolean
@@ -1256,6 +1288,7 @@ export type MessageSelectScalar = {
   promptTokens?: boolean
   completionTokens?: boolean
   citations?: boolean
+  searched?: boolean
   error?: boolean
   metadata?: boolean
   spaceIds?: boolean
@@ -1267,7 +1300,7 @@ export type MessageSelectScalar = {
   updatedAt?: boolean
 }
 
-export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt" | "updatedAt", ExtArgs["result"]["message"]>
+export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "searched" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt" | "updatedAt", ExtArgs["result"]["message"]>
 export type MessageInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1310,6 +1343,10 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * which each citation was added.
      */
     citations: runtime.JsonValue
+    /**
+     * The knowledge bases that were searched for this answer, and the number of passages. Null if none were.
+     */
+    searched: runtime.JsonValue | null
     /**
      * Why the answer failed: code and message of the API.
      */
@@ -1772,6 +1809,7 @@ export interface MessageFieldRefs {
   readonly promptTokens: Prisma.FieldRef<"Message", 'Int'>
   readonly completionTokens: Prisma.FieldRef<"Message", 'Int'>
   readonly citations: Prisma.FieldRef<"Message", 'Json'>
+  readonly searched: Prisma.FieldRef<"Message", 'Json'>
   readonly error: Prisma.FieldRef<"Message", 'Json'>
   readonly metadata: Prisma.FieldRef<"Message", 'Json'>
   readonly spaceIds: Prisma.FieldRef<"Message", 'String[]'>

@@ -10,6 +10,7 @@ UPDATE ai_messages SET
   content = :content,
   citations = :citations,
   error = :error?,
+  searched = searched || jsonb_strip_nulls(jsonb_build_object('passages', :passages?::int)),
   heartbeat_at = NULL,
   key_digest = CASE WHEN :keep_idempotency_key THEN key_digest END
 WHERE id = :id AND status = 'in_progress'

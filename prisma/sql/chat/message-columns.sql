@@ -2,6 +2,7 @@
 -- read.
 -- @type finish_reason Schemas['FinishReason']
 -- @type citations Schemas['Citation'][]
+-- @type searched Schemas['Message']['searched']
 -- @type error Schemas['Message']['error']
 -- @type metadata Record<string, string>
 m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, {usage row=m},
@@ -12,4 +13,4 @@ coalesce((
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
   WHERE {readable workspace=(c->>'space_id')}), '[]') AS citations,
-m.error, m.metadata, m.created_at, m.updated_at
+m.searched, m.error, m.metadata, m.created_at, m.updated_at

@@ -34,6 +34,8 @@ export interface FinishedAnswer extends Outcome, AnswerContent {
   id: string
   model: string
   principal: Pick<Principal, 'userId' | 'projectIds'> & { keyId: string | null }
+  /** How many passages the search found; null if that is not known. */
+  passages: number | null
   /**
    * Whether a request with the same Idempotency-Key gets this answer. A failed answer never keeps its key.
    */
@@ -44,7 +46,7 @@ export interface FinishedAnswer extends Outcome, AnswerContent {
 export async function finishMessage(
   tx: Db,
   { events, providers }: FinishServices,
-  { id, model, principal, content, citations, keepIdempotencyKey, ...outcome }: FinishedAnswer,
+  { id, model, principal, content, citations, passages, keepIdempotencyKey, ...outcome }: FinishedAnswer,
 ): Promise<OwnedMessage | null> {
   const { status, finishReason, promptTokens, completionTokens, error } = outcome
   const row = await sql.finishMessage(tx, {
@@ -55,6 +57,7 @@ export async function finishMessage(
     completion_tokens: completionTokens,
     content,
     citations: JSON.stringify(citations),
+    passages,
     error: error === null ? null : { code: error.code, message: error.message },
     keep_idempotency_key: keepIdempotencyKey && status !== 'failed',
   })
@@ -96,6 +99,7 @@ export async function finishWithStoredContent(
     principal: { userId, projectIds: null, keyId },
     content,
     citations,
+    passages: null,
     status,
     finishReason: null,
     promptTokens,

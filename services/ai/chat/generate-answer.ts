@@ -33,13 +33,14 @@ export async function generateAnswer(answer: LiveAnswer, services: GenerateServi
   const found =
     task.knowledgeBaseIds.length === 0 ? nothingFound : await searchKnowledge(task, signal, services)
   signal.throwIfAborted()
+  answer.passages = found.passages.length
   return task.model === builtinModel
     ? await quotePassages(answer, found, services)
     : await streamFromProvider(answer, found.passages, services)
 }
 
 async function searchKnowledge(
-  { conversation, knowledgeBaseIds, principal }: GenerationTask,
+  { conversation, knowledgeBaseIds, filters, principal }: GenerationTask,
   signal: AbortSignal,
   services: GenerateServices,
 ): Promise<SearchResult> {
@@ -48,6 +49,7 @@ async function searchKnowledge(
     knowledgeBaseIds,
     query,
     limit: maxPassages,
+    filters,
     embedding: await embedQuery(query, signal, services),
   })
 }
@@ -91,7 +93,8 @@ async function extract(
 ): Promise<TruncatedAnswer> {
   const quotes = selectQuotes(await queryTerms(database, found), found.passages)
   const unread = quotes.length > 0 ? 0 : await countUnparsedDocuments(database, principal, knowledgeBaseIds)
-  return truncate([...extractiveAnswer(quotes, { unread })], options)
+  const searched = knowledgeBaseIds.length > 0
+  return truncate([...extractiveAnswer(quotes, { searched, unread })], options)
 }
 
 async function streamFromProvider(

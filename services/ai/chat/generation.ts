@@ -226,7 +226,7 @@ export class Generations {
 
   /** Stores the end of an answer, its usage and its event. Retries while the database is unavailable. */
   async #storeEnd(answer: LiveAnswer, outcome: Outcome): Promise<OwnedMessage | null> {
-    const { task, content, citations } = answer
+    const { task, content, citations, passages } = answer
     const db = this.#database.forRequest({ id: task.requestId, actor: actorOf(task.principal) })
     const finished = {
       ...outcome,
@@ -236,6 +236,7 @@ export class Generations {
       keepIdempotencyKey: outcome.status !== 'canceled' || answer.canceledByUser,
       content,
       citations,
+      passages,
     }
     return await retry(() => db.transaction((tx) => finishMessage(tx, this.#services, finished)), {
       attempts: maxFinishAttempts,

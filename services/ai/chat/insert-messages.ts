@@ -38,6 +38,7 @@ export async function insertQuestion(
     model: null,
     metadata,
     space_ids: [],
+    searched: null,
     key_digest: null,
     body_hash: null,
     created_at: timeOf(id),
@@ -49,7 +50,7 @@ interface NewAnswer {
   model: string
   body: Pick<
     components['schemas']['ChatRequest'],
-    'knowledge_base_ids' | 'temperature' | 'max_tokens' | 'stop'
+    'project_id' | 'knowledge_base_ids' | 'filters' | 'temperature' | 'max_tokens' | 'stop'
   >
   /** How many messages the session gains. */
   addedMessages: number
@@ -93,6 +94,7 @@ export async function insertAnswer(
     model,
     metadata,
     space_ids: workspaceIds,
+    searched: knowledgeBaseIds.length === 0 ? null : { knowledge_base_ids: knowledgeBaseIds, passages: 0 },
     key_digest: idempotency?.digest ?? null,
     body_hash: idempotency?.bodyHash ?? null,
     created_at: timeOf(id),
@@ -102,13 +104,24 @@ export async function insertAnswer(
   const options = { temperature, maxTokens, stop }
   return {
     message,
-    task: { message, principal, requestId, model, conversation, contextWindow, knowledgeBaseIds, options },
+    task: {
+      message,
+      principal,
+      requestId,
+      model,
+      conversation,
+      contextWindow,
+      knowledgeBaseIds,
+      filters: body.filters,
+      options,
+    },
   }
 }
 
 /**
- * The knowledge bases that the request or else the session names. If neither names any, `extractive-1`, which
- * can only quote, searches all knowledge bases of the workspace.
+ * The knowledge bases that the request or else the session names. For a request that names a project, all of
+ * that project. If neither names any, `extractive-1`, which can only quote, searches all knowledge bases of
+ * the workspace.
  */
 async function knowledgeBasesFor(
   db: Db,
@@ -119,9 +132,11 @@ async function knowledgeBasesFor(
     body,
   }: Pick<NewAnswer, 'session' | 'model' | 'body'> & { principal: Principal },
 ): Promise<string[]> {
-  const named = body.knowledge_base_ids ?? session?.knowledge_base_ids ?? []
-  if (named.length > 0 || model !== builtinModel) return named
-  const workspaceId = session?.project_id ?? principal.userId
+  const { project_id: projectId, knowledge_base_ids: ids } = body
+  const all = projectId !== undefined && ids === undefined
+  const named = ids ?? session?.knowledge_base_ids ?? []
+  if (!all && (named.length > 0 || model !== builtinModel)) return named
+  const workspaceId = projectId ?? session?.project_id ?? principal.userId
   return (await sql.listKnowledgeBases(db, { space_id: workspaceId })).map(({ id }) => id)
 }
 

@@ -7,6 +7,7 @@ import type { ApiError } from '../../../infra/errors.ts'
 import type { NewCitation } from '../extractive/answer.ts'
 import type { OwnedMessage, StoredCitation } from './messages.ts'
 import type { ContextWindow, Conversation } from './prompt.ts'
+import type { DocumentFilters } from '../search/scope.ts'
 import { endOf, type AnswerContent, type Part } from './stream-events.ts'
 
 /** What to generate. The message already exists in the database, with the status `in_progress`. */
@@ -19,6 +20,7 @@ export interface GenerationTask {
   contextWindow: ContextWindow
   /** The knowledge bases to search. The search skips those that the caller may not read. */
   knowledgeBaseIds: string[]
+  filters?: DocumentFilters
   options: Pick<CompletionRequest, 'temperature' | 'maxTokens' | 'stop'>
 }
 
@@ -34,6 +36,8 @@ export class LiveAnswer implements AnswerContent {
   readonly citations: StoredCitation[] = []
   /** The text and the citations in the order in which they arrived. */
   readonly parts: Part[] = []
+  /** How many passages the search found; null before the search. */
+  passages: number | null = null
   /** Tokens of the prompt; 0 until the prompt is known. */
   promptTokens = 0
   /**

@@ -77,8 +77,7 @@ export function toMessage({ user_id: _user, owner_id: _owner, ...message }: Owne
 
 /** The answer to a chat request. */
 export function toChatResponse(message: Message): ChatResponse {
-  const { id, session_id, model, role, content, citations, status, finish_reason, usage, created_at } =
-    message
+  const { id, session_id, model, role, content, citations, searched, status, finish_reason, usage } = message
   return {
     id,
     session_id,
@@ -87,7 +86,8 @@ export function toChatResponse(message: Message): ChatResponse {
     status,
     finish_reason,
     usage,
-    created_at,
+    searched,
+    created_at: message.created_at,
   }
 }
 

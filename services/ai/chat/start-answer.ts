@@ -7,6 +7,7 @@ import { conflict, invalidField, invalidState } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
+import { openWorkspace } from '../../projects/workspaces.ts'
 import { requireModel, type ChatMessage, type Providers } from '../providers/providers.ts'
 import { checkLimitsAndIdempotency, type AnswerRequest, type LimitServices } from './answer-limits.ts'
 import { deleteMessagesAfter } from './edit-message.ts'
@@ -50,13 +51,15 @@ export async function startChat(
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
     if (replayed !== null) return { message: replayed, task: null }
     const existing = await openChatSession(tx, request, body.session_id)
-    if (body.knowledge_base_ids !== undefined)
-      await requireKnowledgeBases(tx, principal, body.knowledge_base_ids, existing?.project_id ?? null)
     const settings = await readSettings(tx, principal.userId)
+    const storesHistory = body.message !== undefined && settings.ai.store_history
+    const createsSession = existing === null && storesHistory
+    if (existing === null && (!createsSession || body.project_id === undefined))
+      requireUnrestrictedKey(principal)
+    await requireSearchable(tx, request, body, { session: existing, createsSession })
     const model = body.model ?? existing?.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
-    const storesHistory = body.message !== undefined && settings.ai.store_history
-    const session = existing ?? (storesHistory ? await createSession(tx, services, principal, body) : null)
+    const session = existing ?? (createsSession ? await createSession(tx, services, principal, body) : null)
     if (existing !== null) await requireIdle(tx, services, existing)
     const history = existing === null ? [] : await readHistory(tx, principal, existing.id)
     const question = body.message ?? body.messages!.at(-1)!.content
@@ -92,8 +95,7 @@ export async function regenerate(
       throw conflict('session', 'Only messages of a session can be regenerated.')
     const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
     await requireIdle(tx, services, session)
-    if (body.knowledge_base_ids !== undefined)
-      await requireKnowledgeBases(tx, principal, body.knowledge_base_ids, session.project_id)
+    await requireSearchable(tx, request, body, { session, createsSession: false })
     const settings = await readSettings(tx, principal.userId)
     const model = body.model ?? session.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
@@ -124,15 +126,37 @@ function requireMessageOrConversation({ messages, session_id: sessionId }: ChatR
     throw invalidField('messages', 'role', 'The last message must have the role `user`.')
 }
 
+/**
+ * Throws 404, 403 or 400 if the caller may not search the project or the knowledge bases that the request
+ * names, and 409 if a session cannot be created in the project.
+ */
+async function requireSearchable(
+  tx: Db,
+  request: AnswerRequest,
+  { project_id: projectId, knowledge_base_ids: ids }: Pick<ChatRequest, 'project_id' | 'knowledge_base_ids'>,
+  { session, createsSession }: { session: OwnedSession | null; createsSession: boolean },
+): Promise<void> {
+  const { principal, operation } = request
+  if (projectId !== undefined) {
+    // A new session belongs to the project. Otherwise the project is only read.
+    const readOnly = { ...operation, projectAccess: { role: 'viewer' } }
+    await openWorkspace(tx, { principal, operation: createsSession ? operation : readOnly }, projectId, {
+      lock: createsSession,
+    })
+    if (session !== null && session.project_id !== null && session.project_id !== projectId)
+      throw invalidField('project_id', 'project', 'The session belongs to another project.')
+  }
+  if (ids !== undefined)
+    await requireKnowledgeBases(tx, principal, ids, projectId ?? session?.project_id ?? null)
+}
+
 /** The locked session of a chat; null without `session_id`. */
 async function openChatSession(
   tx: Db,
   request: AnswerRequest,
   id: string | undefined,
 ): Promise<OwnedSession | null> {
-  if (id !== undefined) return await openSession(tx, { ...request, params: { id } }, { lock: true })
-  requireUnrestrictedKey(request.principal)
-  return null
+  return id === undefined ? null : await openSession(tx, { ...request, params: { id } }, { lock: true })
 }
 
 /** System messages of the conversation follow the system prompt of the session. */
@@ -155,7 +179,7 @@ async function createSession(
   body: ChatRequest,
 ): Promise<OwnedSession> {
   const session = await insertSession(tx, {
-    projectId: null,
+    projectId: body.project_id ?? null,
     ownerId: principal.userId,
     title: titleFrom(body.message!),
     model: body.model,

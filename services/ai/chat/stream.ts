@@ -114,7 +114,8 @@ export class AnswerStreams {
     const access = this.#accessCheck(request, message.id)
     let offset = after
     if (offset < 1) {
-      yield { event: 'message.created', id: '1', data: { ...toMessage(message), ...emptyAnswer } }
+      const searched = message.searched && { ...message.searched, passages: 0 }
+      yield { event: 'message.created', id: '1', data: { ...toMessage(message), ...emptyAnswer, searched } }
       offset = 1
     }
     let sentSize = -1

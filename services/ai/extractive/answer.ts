@@ -45,13 +45,20 @@ const maxRequiredTerms = 8
 
 /**
  * The pieces of the answer: each quote with its number in brackets, then its citation. The indices of a
- * citation count UTF-16 code units of the document's text. `unread` is the number of documents that are not
- * processed yet.
+ * citation count UTF-16 code units of the document's text. `searched`: whether there were knowledge bases to
+ * search. `unread` is the number of documents that are not processed yet.
  */
-export function* extractiveAnswer(quotes: Quote[], { unread = 0 } = {}): Generator<ExtractivePiece> {
+export function* extractiveAnswer(
+  quotes: Quote[],
+  { searched = true, unread = 0 } = {},
+): Generator<ExtractivePiece> {
+  if (!searched) {
+    yield { delta: nothingSearched }
+    return
+  }
   if (quotes.length === 0) {
     const hint = unread === 0 ? '' : ` ${unreadHint(unread)}`
-    yield { delta: `I found nothing in the documents about this.${hint} ${disclaimer}` }
+    yield { delta: `I found nothing in the documents about this.${hint}` }
     return
   }
   yield {
@@ -66,10 +73,11 @@ export function* extractiveAnswer(quotes: Quote[], { unread = 0 } = {}): Generat
     const [start_index, end_index] = [passage.start_index + start, passage.start_index + end]
     yield { citation: citationOf(passage, { start_index, end_index, quote, score }) }
   }
-  yield { delta: `\n\n${disclaimer}` }
 }
 
-const disclaimer = 'I am not a language model: I only quote the documents.'
+const nothingSearched =
+  'I searched no documents: this request names no knowledge base, and there is none here. ' +
+  'Send `knowledge_base_ids` or `project_id` to choose what to search.'
 
 function unreadHint(unread: number): string {
   return unread === 1

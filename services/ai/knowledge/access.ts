@@ -32,6 +32,6 @@ export async function requireKnowledgeBases(
     throw invalidField(
       'knowledge_base_ids',
       'project',
-      `The knowledge base ${foreign.id} does not belong to the project of the session.`,
+      `The knowledge base ${foreign.id} does not belong to the project.`,
     )
 }
