@@ -4,11 +4,17 @@ import { findEvent, numberEvents, readEvents, requireReadableProject } from '../
 import { typesOfAll } from '../services/events/selectors.ts'
 
 export const events = {
-  async listEvents({ principal, query: { after = 0, limit, type, project_id: projectId } }, { db }) {
+  async listEvents(
+    { principal, query: { cursor = 'start', limit, type, project_id: projectId } },
+    { db, eventCursors },
+  ) {
     const filter = { types: typesOfAll(type), projectId }
+    const cursors = await eventCursors()
+    const after = cursors.decode(cursor)
     await requireReadableProject(db, principal, filter)
-    const { events, hasMore, next } = await readEvents(db, principal, after, limit, filter)
-    return { status: 200, body: { data: events, has_more: hasMore, next_after: next } }
+    const { entries, hasMore, next } = await readEvents(db, principal, after, limit, filter)
+    const data = entries.map(({ event }) => event)
+    return { status: 200, body: { data, has_more: hasMore, next_cursor: cursors.encode(next) } }
   },
 
   async getEvent({ principal, params: { id } }, { db }) {
@@ -16,11 +22,14 @@ export const events = {
   },
 
   async streamEvents(
-    { principal, query: { after, type, project_id: projectId }, headers },
-    { db, eventStreams },
+    { principal, query: { cursor, type, project_id: projectId }, headers: { 'last-event-id': lastId } },
+    { db, eventCursors, eventStreams },
   ) {
     const filter = { types: typesOfAll(type), projectId }
-    const from = headers['last-event-id'] ?? after
+    const cursors = await eventCursors()
+    const asked = lastId ?? cursor
+    const source = lastId === undefined ? 'query' : 'header'
+    const from = asked === undefined ? undefined : cursors.decode(asked, source)
     await requireReadableProject(db, principal, filter)
     // Answers errors, such as 410 for deleted events, with their status before the stream starts.
     if (from !== undefined) await readEvents(db, principal, from, 1, filter)

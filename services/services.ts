@@ -5,6 +5,7 @@ import type { ParsingJob } from './ai/knowledge/documents.ts'
 import type { Config } from '../infra/config/config.ts'
 import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
+import { createEventCursors, type EventCursors } from './events/cursors.ts'
 import { EventStreams } from './events/live-stream.ts'
 import { deliveryQueue } from './webhooks/worker.ts'
 import { documentQueue } from './ai/knowledge/worker.ts'
@@ -36,6 +37,7 @@ export interface Services {
   /** The queue of documents to parse and index. */
   documents: Queue<ParsingJob>
   events: Emitter
+  eventCursors: () => Promise<EventCursors>
   eventStreams: EventStreams
   webhookClient: WebhookClient
   storage: Storage
@@ -83,9 +85,11 @@ export function createServices({
   const jobs = createJobQueues({ database, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
+  const eventCursors = createEventCursors(database)
   const eventStreams = new EventStreams({
     db: database,
     principals,
+    cursors: eventCursors,
     listener,
     streamsPerUser: config.streamsPerUser,
     positionInterval: config.streamPing * 1000,
@@ -118,6 +122,7 @@ export function createServices({
     deliveries,
     documents,
     events,
+    eventCursors,
     eventStreams,
     webhookClient,
     storage,

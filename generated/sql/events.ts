@@ -43,7 +43,7 @@ export const deleteEvents = none<{ ids: readonly string[] }>(
  */
 export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
   'events/find-event',
-  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.sequence, e.data, e.user_id, e.scope, e.role AS min_role, m.role
+  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role, m.role
 FROM events e LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = $1
 WHERE e.id = $2`,
   ['user_id', 'id'],
@@ -56,7 +56,6 @@ export interface FindEventRow {
   project_id: string | null
   request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
-  sequence: number | null
   data: Schemas['PlatformEvent']['data']
   user_id: string | null
   scope: string
@@ -289,6 +288,18 @@ export interface NumberEventsRow {
 }
 
 /**
+ * The key that encrypts the cursors of the event log.
+ * @see prisma/sql/events/read-cursor-key.sql
+ */
+export const readCursorKey = one<{}, ReadCursorKeyRow>(
+  'events/read-cursor-key',
+  `SELECT cursor_key FROM event_log`,
+)
+export interface ReadCursorKeyRow {
+  cursor_key: Buffer
+}
+
+/**
  * The state of the log, and the events after a sequence that the caller can read, oldest first. Without
  * events there is one row.
  * Each branch of the UNION uses its own index: events of projects, events of the user, events for everyone,
@@ -301,7 +312,7 @@ export const readEvents = many<{ after: number; max_scan: number; types: readonl
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM event_log l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.sequence, e.data FROM (
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data FROM (
     SELECT p.* FROM members m CROSS JOIN LATERAL (
       SELECT e.* FROM events e
       WHERE e.project_id = m.project_id AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
@@ -379,6 +390,7 @@ export interface ReadEventsRow {
   last: number
   removed: number
   unnumbered: boolean
+  sequence: number | null
   id: string | null
   type: EventType | null
   created_at: string | null
@@ -386,7 +398,6 @@ export interface ReadEventsRow {
   project_id: string | null
   request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
-  sequence: number | null
   data: Schemas['PlatformEvent']['data'] | null
 }
 
@@ -396,11 +407,12 @@ export interface ReadEventsRow {
  */
 export const readNewEvents = many<{ after: number; limit: number }, ReadNewEventsRow>(
   'events/read-new-events',
-  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.sequence, e.data, e.user_id, e.scope, e.role AS min_role
+  `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role
 FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
   ['after', 'limit'],
 )
 export interface ReadNewEventsRow {
+  sequence: number
   id: string
   type: EventType
   created_at: string
@@ -408,7 +420,6 @@ export interface ReadNewEventsRow {
   project_id: string | null
   request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
-  sequence: number
   data: Schemas['PlatformEvent']['data']
   user_id: string | null
   scope: string

@@ -12,10 +12,10 @@ export interface Page {
   data: unknown[]
   pagination?: { next_cursor: string | null }
   has_more?: boolean
-  next_after?: number
+  next_cursor?: string
 }
 
-export type ListKind = 'pages' | 'after'
+export type ListKind = 'pages' | 'log'
 
 /** The pages of a list, starting with the page in the query. */
 export async function* pagesOf(
@@ -28,7 +28,7 @@ export async function* pagesOf(
     throwIfAborted(input.signal)
     const page = await fetchPage({ ...input, query })
     yield page
-    const next = kind === 'after' ? afterOf(page) : cursorOf(page)
+    const next = kind === 'log' ? placeInLog(page) : cursorOf(page)
     if (next === null) return
     const { page: _page, ...rest } = query
     query = { ...rest, ...next }
@@ -54,8 +54,8 @@ function cursorOf({ pagination }: Page): { cursor: string } | null {
   return cursor === null ? null : { cursor }
 }
 
-function afterOf({ has_more: hasMore, next_after: after }: Page): { after: number } | null {
-  return hasMore === true ? { after: after! } : null
+function placeInLog({ has_more: hasMore, next_cursor: cursor }: Page): { cursor: string } | null {
+  return hasMore === true ? { cursor: cursor! } : null
 }
 
 /**

@@ -41,13 +41,13 @@ export function answerOf(operation: Operation): OperationRow['answer'] {
   return answered.contentType === 'application/json' ? 'json' : 'text'
 }
 
-/** Whether a list is paged by `page` or by the cursor `after`. */
+/** Whether a list has pages, or is a log that only `cursor` continues. */
 export function listOf(document: Json, operation: Operation): OperationRow['list'] {
   const { properties = {} } = resolve(document, successesOf(operation)[0]?.schema) ?? {}
   const asks = (name: string): boolean => operation.query.some((parameter) => parameter.name === name)
   if (properties.data === undefined) return undefined
-  if (asks('after') && properties.next_after !== undefined && properties.has_more !== undefined)
-    return 'after'
+  if (asks('cursor') && properties.next_cursor !== undefined && properties.has_more !== undefined)
+    return 'log'
   return asks('page') && properties.pagination !== undefined ? 'pages' : undefined
 }
 

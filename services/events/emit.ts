@@ -158,7 +158,6 @@ function checkPayload({ id, type, at, projectId, requestId, actor, data }: Paylo
     project_id: projectId,
     request_id: requestId,
     actor,
-    sequence: 1,
     data: JSON.parse(data),
   })
 }

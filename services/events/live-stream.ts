@@ -12,10 +12,12 @@ import type { SentEvent } from '../../infra/contract/operation.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import type { Role } from '../projects/projects.ts'
 import type { StreamEvents } from '../../generated/operations.ts'
+import type { EventCursors } from './cursors.ts'
 import {
   canReadEvent,
   numberEvents,
   readEvents,
+  type LogEntry,
   type PlatformEvent,
   type EventAudience,
   type EventFilter,
@@ -28,6 +30,7 @@ type EndReason = StreamEvents['streamEvents']['end']['reason']
 export interface EventStreamsOptions {
   db: Db
   principals: Principals
+  cursors: () => Promise<EventCursors>
   listener: Listener
   /** Streams that one user may have open in this process. */
   streamsPerUser: number
@@ -44,7 +47,7 @@ interface Subscriber {
   /** Aborted when the client disconnects. */
   signal: AbortSignal
   /** The sequence up to which every event was sent or is not for this subscriber. */
-  cursor: number
+  position: number
   /**
    * Set while the subscriber waits for new events. Called with null, the subscriber checks for itself what to
    * do.
@@ -54,16 +57,16 @@ interface Subscriber {
 
 /** New events, with the roles that the waiting users have in the events' projects. */
 interface Batch {
-  rows: Array<{ event: PlatformEvent; audience: EventAudience }>
+  rows: Array<LogEntry & { audience: EventAudience }>
   /** By project id and user id. */
   roles: Map<string | null, Map<string, Role>>
   /** The sequence up to which the batch covers the log. */
   through: number
 }
 
-/** The next events of one subscriber, and the sequence that its cursor reaches with them. */
+/** The next events of one subscriber, and the sequence that its position reaches with them. */
 interface Page {
-  events: PlatformEvent[]
+  entries: LogEntry[]
   through: number
 }
 
@@ -87,6 +90,7 @@ const maxPageAgeMs = 1_000
 export class EventStreams {
   readonly #db: Db
   readonly #principals: Principals
+  readonly #cursors: () => Promise<EventCursors>
   readonly #streamsPerUser: number
   readonly #onError: (error: Error) => void
   readonly #interval: number
@@ -109,6 +113,7 @@ export class EventStreams {
   constructor({
     db,
     principals,
+    cursors,
     listener,
     streamsPerUser,
     onError = () => {},
@@ -117,6 +122,7 @@ export class EventStreams {
   }: EventStreamsOptions) {
     this.#db = db
     this.#principals = principals
+    this.#cursors = cursors
     this.#streamsPerUser = streamsPerUser
     this.#onError = onError
     this.#interval = interval
@@ -156,7 +162,7 @@ export class EventStreams {
     filter: EventFilter,
     after: number,
   ): (signal: AbortSignal) => AsyncIterable<ServerSentEvent> {
-    return (signal) => this.#stream({ principal, filter, signal, cursor: after, wake: null })
+    return (signal) => this.#stream({ principal, filter, signal, position: after, wake: null })
   }
 
   /** Starts to poll the log. */
@@ -226,8 +232,8 @@ export class EventStreams {
     return [...this.#subscribers].filter(({ wake }) => wake !== null)
   }
 
-  #isBehind({ cursor }: Subscriber): boolean {
-    return this.#position !== null && cursor < this.#position
+  #isBehind({ position }: Subscriber): boolean {
+    return this.#position !== null && position < this.#position
   }
 
   #isOver({ signal }: Subscriber): boolean {
@@ -243,17 +249,18 @@ export class EventStreams {
     const { userId } = subscriber.principal
     this.#add(subscriber, userId)
     try {
-      yield { id: String(subscriber.cursor) }
+      const cursors = await this.#cursors()
+      yield { id: cursors.encode(subscriber.position) }
       while (!this.#isOver(subscriber)) {
-        const { events, through } = await this.#nextPage(subscriber)
+        const { entries, through } = await this.#nextPage(subscriber)
         const expiresAt = performance.now() + maxPageAgeMs
-        for (const event of events) {
-          yield { event: 'message', id: String(event.sequence), data: event }
-          subscriber.cursor = event === events.at(-1) ? through : event.sequence
+        for (const { sequence, event } of entries) {
+          yield { event: 'message', id: cursors.encode(sequence), data: event }
+          subscriber.position = sequence === entries.at(-1)!.sequence ? through : sequence
           if (this.#isOver(subscriber) || performance.now() > expiresAt) break
         }
-        if (events.length === 0) subscriber.cursor = through
-        yield { id: String(subscriber.cursor) }
+        if (entries.length === 0) subscriber.position = through
+        yield { id: cursors.encode(subscriber.position) }
       }
       if (this.#closed) yield endEvent('shutdown')
     } catch (error) {
@@ -323,16 +330,17 @@ export class EventStreams {
   async #readOwnPage(subscriber: Subscriber): Promise<Page> {
     if (this.#isOver(subscriber)) return emptyPage(subscriber)
     subscriber.principal = await this.#principals.refresh(subscriber.principal)
-    const { principal, cursor, filter } = subscriber
-    const { events, next } = await readEvents(this.#db, principal, cursor, pageSize, filter)
-    const fitting = limitCharacters(events)
-    return { events: fitting, through: fitting.length < events.length ? fitting.at(-1)!.sequence : next }
+    const { principal, position, filter } = subscriber
+    const { entries, next } = await readEvents(this.#db, principal, position, pageSize, filter)
+    const fitting = limitCharacters(entries)
+    return { entries: fitting, through: fitting.length < entries.length ? fitting.at(-1)!.sequence : next }
   }
 }
 
 async function readBatch(db: Db, from: number, last: number, userIds: string[]): Promise<Batch> {
   const found = await sql.readNewEvents(db, { after: from, limit: batchSize })
-  const rows = found.map(({ user_id, scope, min_role, ...event }) => ({
+  const rows = found.map(({ sequence, user_id, scope, min_role, ...event }) => ({
+    sequence,
     // The type of a row fits its data.
     event: event as PlatformEvent,
     audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
@@ -346,35 +354,32 @@ async function readBatch(db: Db, from: number, last: number, userIds: string[]):
 }
 
 function pageFromBatch(subscriber: Subscriber, { rows, roles, through }: Batch): Page {
-  const events = rows
-    .filter(({ event, audience }) => isVisible(subscriber, event, audience, roles))
-    .map(({ event }) => event)
-  return { events, through: Math.max(subscriber.cursor, through) }
+  const entries = rows.filter((row) => isVisible(subscriber, row, roles))
+  return { entries, through: Math.max(subscriber.position, through) }
 }
 
 function isVisible(
-  { principal, filter, cursor }: Subscriber,
-  event: PlatformEvent,
-  audience: EventAudience,
+  { principal, filter, position }: Subscriber,
+  { sequence, event, audience }: Batch['rows'][number],
   roles: Batch['roles'],
 ): boolean {
-  if (event.sequence <= cursor) return false
+  if (sequence <= position) return false
   if (filter.types !== null && !filter.types.includes(event.type)) return false
   if (filter.projectId !== undefined && event.project_id !== filter.projectId) return false
   return canReadEvent(principal, audience, roles.get(event.project_id)?.get(principal.userId) ?? null)
 }
 
 /** The first events that have at most `maxPageCharacters` together, at least one event. */
-function limitCharacters(events: PlatformEvent[]): PlatformEvent[] {
+function limitCharacters(entries: LogEntry[]): LogEntry[] {
   let characters = 0
-  const firstTooMany = events.findIndex(
-    (event, i) => (characters += JSON.stringify(event.data).length) > maxPageCharacters && i > 0,
+  const firstTooMany = entries.findIndex(
+    ({ event }, i) => (characters += JSON.stringify(event.data).length) > maxPageCharacters && i > 0,
   )
-  return firstTooMany === -1 ? events : events.slice(0, firstTooMany)
+  return firstTooMany === -1 ? entries : entries.slice(0, firstTooMany)
 }
 
-function emptyPage({ cursor }: Subscriber): Page {
-  return { events: [], through: cursor }
+function emptyPage({ position }: Subscriber): Page {
+  return { entries: [], through: position }
 }
 
 function endEvent(reason: EndReason): ServerSentEvent {

@@ -4,6 +4,7 @@
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import * as sql from '../../generated/sql/events.ts'
 import type { components } from '../../generated/types.ts'
+import { invalidCursor } from './cursors.ts'
 import { ranks, requireMembership } from '../projects/access.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, gone, notFound } from '../../infra/errors.ts'
@@ -63,17 +64,23 @@ export async function numberEvents(db: Db): Promise<number> {
   }
 }
 
+/** An event with its position in the log. */
+export interface LogEntry {
+  sequence: number
+  event: PlatformEvent
+}
+
 export interface EventPage {
-  events: PlatformEvent[]
+  entries: LogEntry[]
   hasMore: boolean
-  /** The `after` of the next page: every event up to it was returned, or is not for this caller. */
+  /** Where the next page begins: every event up to it was returned, or is not for this caller. */
   next: number
 }
 
 /**
  * The events after a sequence that the caller can read, oldest first. One statement; three when the log has
  * events without a sequence.
- * @throws 410 when events after `after` were already deleted.
+ * @throws 410 when events after `after` were already deleted, 400 when the log ends before `after`.
  */
 export async function readEvents(
   db: Db,
@@ -103,21 +110,23 @@ export async function readEvents(
     rows = await sql.readEvents(db, parameters)
   }
   const { last, removed } = rows[0]
+  // The database was restored from a backup.
+  if (after > last) throw invalidCursor()
   if (after > 0 && after < removed)
     throw gone(
       'removed',
-      `Events up to ${removed} were deleted. Continue after ${removed}, or start after 0.`,
-      'after',
+      'Events after this cursor were deleted. Read from the oldest event with the cursor "start".',
+      'cursor',
     )
   // A read after 0 starts at the oldest event that still exists.
   const end = Math.max(after, removed) + maxScanRows
-  const events: PlatformEvent[] = []
-  for (const { last: _last, removed: _removed, unnumbered: _unnumbered, ...event } of rows)
-    if (event.id !== null) events.push(event as PlatformEvent)
-  if (events.length <= limit)
-    return { events, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
-  events.pop()
-  return { events, hasMore: true, next: events.at(-1)!.sequence }
+  const entries: LogEntry[] = []
+  for (const { last: _last, removed: _removed, unnumbered: _unnumbered, sequence, ...event } of rows)
+    if (sequence !== null) entries.push({ sequence, event: event as PlatformEvent })
+  if (entries.length <= limit)
+    return { entries, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
+  entries.pop()
+  return { entries, hasMore: true, next: entries.at(-1)!.sequence }
 }
 
 /**
@@ -136,12 +145,7 @@ export async function requireReadableProject(
 
 /** An event by id. Throws 404 when the event does not exist, 403 when the caller cannot read it. */
 export async function findEvent(db: Db, principal: Principal, id: string): Promise<PlatformEvent> {
-  const parameters = { id, user_id: principal.userId }
-  let row = await sql.findEvent(db, parameters)
-  if (row?.sequence === null) {
-    await numberEvents(db)
-    row = await sql.findEvent(db, parameters)
-  }
+  const row = await sql.findEvent(db, { id, user_id: principal.userId })
   if (row === undefined) throw notFound('event', id)
   const { user_id, scope, min_role, role, ...event } = row
   const audience = { type: event.type, project_id: event.project_id, user_id, scope, role: min_role }

@@ -6,7 +6,7 @@ import * as sql from '../../generated/sql/webhooks.ts'
 import type { Database } from '../../infra/database/database.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import type { PlatformEvent } from '../events/log.ts'
-import { numberEvents, tenantEventTypes } from '../events/log.ts'
+import { tenantEventTypes } from '../events/log.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { WebhookClient } from './http-client.ts'
@@ -183,16 +183,10 @@ export class WebhookWorker implements BackgroundWorker {
   /** The pending deliveries of the jobs, by id. */
   async #loadDue(jobs: Array<Job<DeliveryJob>>): Promise<Map<string, DueDelivery>> {
     const { database } = this.#options
-    const read = (): Promise<sql.ReadDueDeliveriesRow[]> =>
-      sql.readDueDeliveries(database, {
-        ids: jobs.map((job) => job.data.delivery_id),
-        tenant_event_types: tenantEventTypes,
-      })
-    let rows = await read()
-    if (rows.some((row) => row.sequence === null)) {
-      await numberEvents(database)
-      rows = await read()
-    }
+    const rows = await sql.readDueDeliveries(database, {
+      ids: jobs.map((job) => job.data.delivery_id),
+      tenant_event_types: tenantEventTypes,
+    })
     return new Map(rows.map((row) => [row.delivery_id, toDueDelivery(row)]))
   }
 
@@ -224,7 +218,6 @@ function toDueDelivery({
   enabled,
   failing,
   allowed,
-  sequence,
   ...event
 }: sql.ReadDueDeliveriesRow): DueDelivery {
   return {
@@ -237,7 +230,7 @@ function toDueDelivery({
     enabled,
     failing,
     allowed,
-    // Numbered by `#loadDue`. The type of a row fits its data.
-    event: { ...event, sequence: sequence! } as PlatformEvent,
+    // The type of a row fits its data.
+    event: event as PlatformEvent,
   }
 }

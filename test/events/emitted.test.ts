@@ -417,7 +417,7 @@ t.test('a read emits no event', async (t) => {
 for (const { what, make, types } of severalThings) {
   t.test(`${what} leaves ${types.length === 0 ? 'no event' : types.join(', ')}`, async (t) => {
     const caller = await server.person()
-    await listen(caller)
+    const endpointId = await listen(caller)
     const undo = { ...(await make(caller)), server: await undoingServer(), caller }
     const before = await changes()
     t.equal((await send(undo)).status, 500)
@@ -440,7 +440,9 @@ for (const { what, make, types } of severalThings) {
       'with the request id, and in the workspace of the customer',
     )
     t.equal(
-      await prisma.webhookDelivery.count({ where: { eventId: { in: rows.map(({ id }) => id) } } }),
+      await prisma.webhookDelivery.count({
+        where: { eventId: { in: rows.map(({ id }) => id) }, endpointId },
+      }),
       types.length,
       "the customer's endpoint receives each",
     )

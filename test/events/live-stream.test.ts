@@ -184,6 +184,7 @@ t.test('event streams', async (t) => {
     const own = new EventStreams({
       db: database,
       principals: server.services.principals,
+      cursors: server.services.eventCursors,
       listener: deaf as Listener,
       streamsPerUser: 10,
       interval: 2 ** 30,

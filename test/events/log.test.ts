@@ -7,17 +7,16 @@ import { statement } from '../../infra/database/statements.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
 import { createDelivery, createWebhookEndpoint, createEvent } from '../support/db-fixtures.ts'
+import { cursorAt, sequenceAt, sequencesOf } from '../support/event-cursors.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 interface LogEvent {
   id: string
-  sequence: number
   type: string
   data: { object: { name: string } }
 }
-const sequencesOf = (events: LogEvent[]) => events.map(({ sequence }) => sequence)
 const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, i) => from + i)
 
 t.test('fifty concurrent writers, some of which fail, produce one order without gaps', async (t) => {
@@ -36,7 +35,7 @@ t.test('fifty concurrent writers, some of which fail, produce one order without 
   })
   const { client, key } = await server.person()
   const live: LogEvent[] = []
-  const stream = await openStream(server.url, key, { path: '/events/stream?after=0' })
+  const stream = await openStream(server.url, key, { path: '/events/stream?cursor=start' })
   t.teardown(() => stream.close())
   void (async () => {
     for await (const { data } of stream.events) live.push(data)
@@ -54,14 +53,14 @@ t.test('fifty concurrent writers, some of which fail, produce one order without 
   let writing = true
   const paged: LogEvent[] = []
   const reader = async (): Promise<void> => {
-    let after = 0
+    let cursor = 'start'
     for (let last = false; !last;) {
       // When all writes are done, the last page is the end of the log.
       last = !writing
       for (let more = true; more;) {
-        const { body } = await client.get(`/events?limit=7&after=${after}`)
+        const { body } = await client.get(`/events?limit=7&cursor=${cursor}`)
         paged.push(...body.data)
-        after = body.next_after
+        cursor = body.next_cursor
         more = body.has_more
       }
     }
@@ -72,7 +71,7 @@ t.test('fifty concurrent writers, some of which fail, produce one order without 
   await reading
 
   t.ok(written > 150 && written < 250, `${written} were written`)
-  t.same(sequencesOf(paged), upTo(written), 'paging returns each event once, in order')
+  t.same(await sequencesOf(server, paged), upTo(written), 'paging returns each event once, in order')
   t.equal(new Set(paged.map(({ data }) => data.object.name)).size, written, 'and all are different')
   await waitUntil(() => live.length >= written, 'the stream to send all events')
   t.same(live, paged, 'the stream sends the same')
@@ -95,17 +94,18 @@ t.test('a filtered page continues where the last page ended', async (t) => {
   const all: LogEvent[] = (await client.get('/events')).body.data
   const walk = async (query: string): Promise<number[]> => {
     const found: LogEvent[] = []
-    let after = 0
+    let cursor = 'start'
     for (let more = true; more;) {
-      const { body } = await client.get(`/events?limit=2&${query}&after=${after}`)
+      const { body } = await client.get(`/events?limit=2&${query}&cursor=${cursor}`)
       found.push(...body.data)
-      after = body.next_after
+      cursor = body.next_cursor
       more = body.has_more
     }
-    t.equal(after, 8, `${query}: the last page ends at the end of the log`)
-    return sequencesOf(found)
+    t.equal(await sequenceAt(server, cursor), 8, `${query}: the last page ends at the end of the log`)
+    return await sequencesOf(server, found)
   }
-  t.same(sequencesOf(all), upTo(8))
+  t.same(await sequencesOf(server, all), upTo(8))
+  t.ok(all.every((event) => !('sequence' in event)))
   t.same(await walk('type=project.updated'), [3, 4, 5, 6, 7, 8])
   t.same(await walk('type=project.created'), [1, 2])
   t.same(await walk(`project_id=${one}`), [1, 3, 5, 7])
@@ -119,11 +119,14 @@ t.test('a filtered page continues where the last page ended', async (t) => {
     status: 400,
     body: { error: { message: /project\.\*/, details: { field: 'type', constraint: 'enum' } } },
   })
-  t.match((await client.get('/events?limit=2&type=project.updated')).body, { has_more: true, next_after: 4 })
+  t.match((await client.get('/events?limit=2&type=project.updated')).body, {
+    has_more: true,
+    next_cursor: await cursorAt(server, 4),
+  })
   const stranger = await server.person()
   t.same(
     (await stranger.client.get('/events')).body,
-    { data: [], has_more: false, next_after: 8 },
+    { data: [], has_more: false, next_cursor: await cursorAt(server, 8) },
     'a reader without readable events does not start again each time',
   )
 })
@@ -137,7 +140,7 @@ async function withEvents(
   const person = await server.person()
   const ids: string[] = []
   for (let i = 0; i < count; i++) ids.push(await createEvent(server, person.id))
-  t.equal((await person.client.get('/events')).body.next_after, count)
+  t.equal((await person.client.get('/events')).body.next_cursor, await cursorAt(server, count))
   return { server, person, ids }
 }
 
@@ -162,36 +165,39 @@ t.test('a read whose next events were deleted returns an error', async (t) => {
   t.match(await runRetention(database), { events: 3 })
   t.match(await runRetention(database), { events: 0 })
 
+  const cursor = async (sequence: number) => await cursorAt(server, sequence)
+  const read = async (query: string) =>
+    await sequencesOf(server, (await client.get(`/events${query}`)).body.data)
+  t.same(await read(''), [4, 5, 6, 7], 'a read without a cursor starts at the oldest event')
+  t.same(await read('?cursor=start'), [4, 5, 6, 7], 'as one from the start does')
   t.same(
-    sequencesOf((await client.get('/events')).body.data),
-    [4, 5, 6, 7],
-    'a read from 0 starts at the oldest event',
-  )
-  t.same(
-    sequencesOf((await client.get('/events?after=3')).body.data),
+    await read(`?cursor=${await cursor(3)}`),
     [4, 5, 6, 7],
     'a reader that has seen all deleted events has missed nothing',
   )
-  t.same(sequencesOf((await client.get('/events?after=6')).body.data), [7])
-  for (const after of [1, 2]) {
+  t.same(await read(`?cursor=${await cursor(6)}`), [7])
+  for (const after of [await cursor(1), await cursor(2)]) {
     for (const who of [client, stranger]) {
       for (const ask of [
-        () => who.get(`/events?after=${after}`),
-        () => who.get(`/events/stream?after=${after}`),
-        () => who.get('/events/stream', { headers: { 'last-event-id': String(after) } }),
+        () => who.get(`/events?cursor=${after}`),
+        () => who.get(`/events/stream?cursor=${after}`),
+        () => who.get('/events/stream', { headers: { 'last-event-id': after } }),
       ]) {
         const { status, body } = await ask()
         t.equal(status, 410, `after ${after}`)
         t.match(body.error, {
           code: 'GONE',
-          message: /Continue after 3/,
-          details: { field: 'after', constraint: 'removed' },
+          message: /the cursor "start"/,
+          details: { field: 'cursor', constraint: 'removed' },
         })
       }
     }
   }
-  const stream = await openStream(server.url, key, { path: '/events/stream?after=2', lastEventId: '3' })
-  t.equal((await stream.next()).data.sequence, 4, 'Last-Event-ID overrides after')
+  const stream = await openStream(server.url, key, {
+    path: `/events/stream?cursor=${await cursor(2)}`,
+    lastEventId: await cursor(3),
+  })
+  t.equal((await stream.next()).data.id, ids[3], 'Last-Event-ID overrides cursor')
   await stream.close()
   t.equal((await client.get(`/events/${ids[0]}`)).status, 404)
 
@@ -200,12 +206,12 @@ t.test('a read whose next events were deleted returns an error', async (t) => {
     { events: 2 },
     'the retention time is configurable',
   )
-  t.equal((await client.get('/events?after=4')).status, 410)
-  t.same(sequencesOf((await client.get('/events?after=5')).body.data), [6, 7])
+  t.equal((await client.get(`/events?cursor=${await cursor(4)}`)).status, 410)
+  t.same(await read(`?cursor=${await cursor(5)}`), [6, 7])
   await createEvent(server, server.admin.id)
   t.same(
-    (await client.get('/events?after=7')).body,
-    { data: [], has_more: false, next_after: 8 },
+    (await client.get(`/events?cursor=${await cursor(7)}`)).body,
+    { data: [], has_more: false, next_cursor: await cursorAt(server, 8) },
     'sequence numbers continue',
   )
 })
@@ -223,12 +229,15 @@ t.test('a rare type is found in a long log whose oldest events were deleted', as
   const found: number[] = []
   let after = 0
   for (let more = true; more;) {
-    const { status, body } = await client.get(`/events?type=project.created&after=${after}`)
+    const { status, body } = await client.get(
+      `/events?type=project.created&cursor=${await cursorAt(server, after)}`,
+    )
     t.equal(status, 200, `after ${after}`)
     if (status !== 200) return
-    t.ok(body.next_after > after, 'each page advances')
-    found.push(...sequencesOf(body.data))
-    after = body.next_after
+    const next = await sequenceAt(server, body.next_cursor)
+    t.ok(next > after, 'each page advances')
+    found.push(...(await sequencesOf(server, body.data)))
+    after = next
     more = body.has_more
   }
   t.same(found, [500_002])
@@ -238,7 +247,8 @@ t.test('a rare type is found in a long log whose oldest events were deleted', as
     [`project_id=${id}`, [500_002]],
     ['', [500_002]],
   ] as const) {
-    t.same(sequencesOf((await client.get(`/events?after=499999&${query}`)).body.data), found, query)
+    const { body } = await client.get(`/events?cursor=${await cursorAt(server, 499_999)}&${query}`)
+    t.same(await sequencesOf(server, body.data), found, query)
   }
 })
 

@@ -5,6 +5,7 @@ import type { Scope } from '../../services/users/api-keys.ts'
 import { createClient } from '../support/client.ts'
 import { catalogFor, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
 import { createApiKey, createMember } from '../support/db-fixtures.ts'
+import { sequenceAt } from '../support/event-cursors.ts'
 import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -15,7 +16,6 @@ const { database } = server.services
 interface ReceivedEvent {
   type: string
   id: string
-  sequence: number
 }
 
 /** Reads a stream until the test ends. */
@@ -35,12 +35,18 @@ async function follow(
   return { stream, received }
 }
 
-/** Waits until the streams have reached the sequence, with or without an event. */
-const reach = async (sequence: number, ...followed: Array<{ stream: OpenStream }>) =>
+/** Waits until the streams have reached the cursor, with or without an event. */
+const reach = async (cursor: string, ...followed: Array<{ stream: OpenStream }>) => {
+  const cursors = await server.services.eventCursors()
+  const sequence = cursors.decode(cursor)
   await waitUntil(
-    () => followed.every(({ stream }) => Number(stream.lastEventId) >= sequence),
+    () =>
+      followed.every(
+        ({ stream }) => stream.lastEventId !== '' && cursors.decode(stream.lastEventId) >= sequence,
+      ),
     `streams to reach ${sequence}`,
   )
+}
 
 t.test('each reader gets exactly the events that the role and the API key allow', async (t) => {
   const owner = await server.person()
@@ -64,7 +70,7 @@ t.test('each reader gets exactly the events that the role and the API key allow'
     (await createApiKey(server, owner.id, { scopes, projectIds })).secret
   const operatorKeyOf = async (scopes: Scope[], projectIds: string[] | null = null) =>
     (await createApiKey(server, server.admin.id, { scopes, projectIds })).secret
-  const after = (await client.get('/events')).body.next_after
+  const after = (await client.get('/events')).body.next_cursor
 
   const inProject: EventType[] = [
     'project.updated',
@@ -210,9 +216,12 @@ t.test('each reader gets exactly the events that the role and the API key allow'
   await server.admin.client.post('/users', { name: 'New', email: 'new@example.com' })
   await another.client.put('/user/profile', { bio: 'Not visible to others' })
 
-  const last = (await client.get(`/events?after=${after}&limit=100`)).body.next_after
+  const last = (await client.get(`/events?cursor=${after}&limit=100`)).body.next_cursor
   const all = (
-    await database.prisma.event.findMany({ where: { sequence: { gt: after } }, orderBy: { sequence: 'asc' } })
+    await database.prisma.event.findMany({
+      where: { sequence: { gt: await sequenceAt(server, after) } },
+      orderBy: { sequence: 'asc' },
+    })
   ).map(({ id, type, userId }) => ({ id, type, mine: userId !== another.id }))
   t.same(
     all
@@ -233,20 +242,20 @@ t.test('each reader gets exactly the events that the role and the API key allow'
     'one event of each type',
   )
 
-  const past = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key, `?after=${after}`)))
+  const past = await Promise.all(Object.values(expected).map(({ key }) => follow(t, key, `?cursor=${after}`)))
   await reach(last, ...live, ...past)
   for (const [i, [who, { key, reads }]] of Object.entries(expected).entries()) {
     const client = createClient(server.url, key)
     const right = all
       .filter(({ type, mine }) => mine && reads.includes(type as EventType))
       .map(({ id }) => id)
-    const { body: list } = await client.get(`/events?after=${after}&limit=100`)
+    const { body: list } = await client.get(`/events?cursor=${after}&limit=100`)
     t.same(
       list.data.map(({ id }: ReceivedEvent) => id),
       right,
       `${who}: the list`,
     )
-    t.equal(list.next_after, last, `${who}: the list reaches its end`)
+    t.equal(list.next_cursor, last, `${who}: the list reaches its end`)
     for (const { id, type } of all) {
       const reply = await client.get(`/events/${id}`)
       t.equal(reply.status, right.includes(id) ? 200 : 403, `${who}: ${type}`)
@@ -264,7 +273,7 @@ t.test('each reader gets exactly the events that the role and the API key allow'
 
 t.test('a removed member can no longer read events of the project, not even older ones', async (t) => {
   const [owner, guest] = [await server.person(), await server.person()]
-  const after = (await owner.client.get('/events?limit=100')).body.next_after
+  const after = (await owner.client.get('/events?limit=100')).body.next_cursor
   const { id: project } = (await owner.client.post('/projects', { name: 'For a while' })).body
   const member = await createMember(server, project, guest.id, 'viewer')
   const stream = await follow(t, guest.key)
@@ -287,7 +296,7 @@ t.test('a removed member can no longer read events of the project, not even olde
     'an open stream sends no more events of the project',
   )
   t.same(
-    (await guest.client.get(`/events?after=${after}`)).body.data.map(({ type }: ReceivedEvent) => type),
+    (await guest.client.get(`/events?cursor=${after}`)).body.data.map(({ type }: ReceivedEvent) => type),
     ['profile.updated'],
     'the list returns none',
   )
@@ -318,7 +327,7 @@ t.test('a lower role reads fewer events from then on, and a higher role more', a
   await waitUntil(() => stream.received.length === 1)
   await setRole('editor')
   await invite('two@example.com')
-  await reach((await owner.client.get('/events?limit=100')).body.next_after, stream)
+  await reach((await owner.client.get('/events?limit=100')).body.next_cursor, stream)
   t.equal(stream.received.length, 1)
   t.equal(await listed(), 0)
   await setRole('admin')
@@ -331,7 +340,7 @@ t.test('a filter selects the same events in the list, a resumed stream and a liv
   const { client, key } = await server.person()
   const make = async (name: string) => (await client.post('/projects', { name })).body.id as string
   const [one, two] = [await make('One'), await make('Two')]
-  const after = (await client.get('/events')).body.next_after
+  const after = (await client.get('/events')).body.next_cursor
   const filters = [
     '',
     '&type=project.updated',
@@ -340,19 +349,19 @@ t.test('a filter selects the same events in the list, a resumed stream and a liv
     `&project_id=${two}&type=project.archived`,
     '&type=user.created',
   ]
-  const live = await Promise.all(filters.map((filter) => follow(t, key, `?after=${after}${filter}`)))
+  const live = await Promise.all(filters.map((filter) => follow(t, key, `?cursor=${after}${filter}`)))
   await client.put(`/projects/${one}`, { name: 'Other' })
   await client.put(`/projects/${two}`, { name: 'Another' })
   await client.post(`/projects/${one}/archive`)
   await client.put('/user/profile', { bio: 'Me' })
-  const { next_after: last, data: all } = (await client.get(`/events?after=${after}`)).body
+  const { next_cursor: last, data: all } = (await client.get(`/events?cursor=${after}`)).body
   const right = [all, [all[0], all[1]], [all[0], all[2]], [all[1]], [], []]
-  const past = await Promise.all(filters.map((filter) => follow(t, key, `?after=${after}${filter}`)))
+  const past = await Promise.all(filters.map((filter) => follow(t, key, `?cursor=${after}${filter}`)))
   await reach(last, ...live, ...past)
   for (const [i, filter] of filters.entries()) {
-    const { body } = await client.get(`/events?after=${after}${filter}`)
+    const { body } = await client.get(`/events?cursor=${after}${filter}`)
     t.same(body.data, right[i], `${filter} in the list`)
-    t.equal(body.next_after, last, `${filter}: other events are skipped`)
+    t.equal(body.next_cursor, last, `${filter}: other events are skipped`)
     t.same(past[i].received, right[i], `${filter} in a resumed stream`)
     t.same(live[i].received, right[i], `${filter} in a live stream`)
   }
@@ -370,7 +379,7 @@ t.test(
     const read = async (path: string) =>
       (await server.admin.client.get(path)).body.data.map(({ type }: ReceivedEvent) => type)
     t.same(await read(`/events?project_id=${project.id}`), ['order.created'])
-    const stream = await follow(t, server.admin.key, `?after=0&project_id=${project.id}`)
+    const stream = await follow(t, server.admin.key, `?cursor=start&project_id=${project.id}`)
     await waitUntil(() => stream.received.length === 1, 'the stream has the sale')
     t.equal((await stranger.client.get(`/events?project_id=${project.id}`)).status, 403)
   },
@@ -418,7 +427,7 @@ t.test('an event names the API key that caused it, also when the key and its use
   const readEvent = async () =>
     (await owner.client.get(`/events?project_id=${project.id}&type=project.updated`)).body.data[0]
   t.same((await readEvent()).actor, actor)
-  const stream = await follow(t, owner.key, `?after=0&project_id=${project.id}&type=project.updated`)
+  const stream = await follow(t, owner.key, `?cursor=start&project_id=${project.id}&type=project.updated`)
   await waitUntil(() => stream.received.length === 1)
   t.match(stream.received, [{ actor }])
   t.equal((await server.admin.client.delete(`/users/${member.id}`)).status, 204)

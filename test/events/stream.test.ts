@@ -3,6 +3,7 @@
 import { Writable } from 'node:stream'
 import t from 'tap'
 import { SseStream, SlowReaderError } from '../../app/http/sse.ts'
+import { cursorAt, sequencesOf } from '../support/event-cursors.ts'
 import { openStream } from '../support/event-stream.ts'
 import {
   waitUntilCaughtUp,
@@ -28,6 +29,7 @@ t.test('a stream', async (t) => {
 
   t.test('matches the SSE standard byte for byte', async (t) => {
     const before = await lastSequence(server)
+    const [now, one, two] = await Promise.all([0, 1, 2].map((n) => cursorAt(server, before + n)))
     const stream = await openReader(t, server, person.key, { headers: { 'x-request-id': 'mine' } })
     t.equal(stream.answer.statusCode, 200)
     const { date: _date, ratelimit: _left, 'ratelimit-policy': _policy, ...headers } = stream.answer.headers
@@ -40,7 +42,7 @@ t.test('a stream', async (t) => {
       'transfer-encoding': 'chunked',
       connection: 'close',
     })
-    let expected = `: connected\nid: ${before}\n\n`
+    let expected = `: connected\nid: ${now}\n\n`
     await waitUntil(() => stream.text.length >= expected.length)
     t.equal(stream.text, expected)
 
@@ -49,18 +51,15 @@ t.test('a stream', async (t) => {
     await waitUntil(() => stream.events.length === 1)
     const { id, data } = stream.events[0].data
     t.equal(data.object.description, description)
-    expected += `id: ${before + 1}\ndata: ${(await person.client.get(`/events/${id}`)).text}\n\n`
+    expected += `id: ${one}\ndata: ${(await person.client.get(`/events/${id}`)).text}\n\n`
     t.ok(stream.text.startsWith(expected), 'an event is a message; its data equals the response of getEvent')
 
     // Events for others move the position, which is sent when no event arrives.
     await createProject(other)
-    await waitUntil(
-      () => stream.text.includes(`: ping\nid: ${before + 2}\n\n: ping\nid: ${before + 2}\n\n`),
-      'two pings',
-    )
+    await waitUntil(() => stream.text.includes(`: ping\nid: ${two}\n\n: ping\nid: ${two}\n\n`), 'two pings')
     t.match(
       stream.text.slice(expected.length),
-      new RegExp(`^(: ping\nid: ${before + 1}\n\n)*(: ping\nid: ${before + 2}\n\n)+$`),
+      new RegExp(`^(: ping\nid: ${one}\n\n)*(: ping\nid: ${two}\n\n)+$`),
     )
     stream.close()
     await waitUntil(() => server.services.eventStreams.count === 0)
@@ -86,40 +85,57 @@ t.test('a stream', async (t) => {
     await waitUntil(() => server.services.eventStreams.count === 0)
   })
 
-  t.test('starts after Last-Event-ID, else after `after`, else now', async (t) => {
+  t.test('starts after Last-Event-ID, else after `cursor`, else now', async (t) => {
     const last = await lastSequence(server)
     for (const name of ['1', '2', '3']) await renameProject(person, project, name)
     const now = await openReader(t, server, person.key)
-    const ahead = await openReader(t, server, person.key, { after: last + 5 })
     for (const name of ['4', '5', '6']) await renameProject(person, project, name)
     const whole = await openReader(t, server, person.key, { after: 0 })
-    const byHeader = await openReader(t, server, person.key, { after: last + 2, query: `?after=${last}` })
-    const byQuery = await openReader(t, server, person.key, { query: `?after=${last + 1}` })
-    await waitUntilCaughtUp(server, now, ahead, whole, byHeader, byQuery)
+    const byHeader = await openReader(t, server, person.key, {
+      after: last + 2,
+      query: `?cursor=${await cursorAt(server, last)}`,
+    })
+    const byQuery = await openReader(t, server, person.key, {
+      query: `?cursor=${await cursorAt(server, last + 1)}`,
+    })
+    const oldest = await openReader(t, server, person.key, { query: '?cursor=start' })
+    await waitUntilCaughtUp(server, now, whole, oldest, byHeader, byQuery)
     t.same(resourceNames(now), ['4', '5', '6'], 'contains every event written after the response started')
-    t.same(resourceNames(ahead), ['6'], 'contains no event before the requested position')
     t.same(resourceNames(byHeader), ['3', '4', '5', '6'], 'the header overrides the parameter')
     t.same(resourceNames(byQuery), ['2', '3', '4', '5', '6'])
     t.same(
       whole.events.map(({ data }) => data),
-      await listEvents(person, 0),
+      await listEvents(server, person, 0),
     )
+    t.same(oldest.events, whole.events, '`start` is the oldest event')
   })
 
-  t.test('rejects an invalid id', async (t) => {
-    for (const id of ['-1', '1.5', 'abc', '1e3', '0x1', '9007199254740992', '1,2', 'NaN']) {
-      t.equal(
-        (await openStream(server.url, person.key, { lastEventId: id })).status,
-        400,
-        `Last-Event-ID: ${id}`,
-      )
+  t.test('rejects what is no cursor of this log', async (t) => {
+    const valid = await cursorAt(server, await lastSequence(server))
+    const another = await startServer(t)
+    // Test databases are copies of one database; installations are not.
+    await another.services.database.prisma.$executeRaw`UPDATE event_log SET cursor_key = sha256('another')`
+    const changed = (valid.startsWith('A') ? 'B' : 'A') + valid.slice(1)
+    const ahead = await cursorAt(server, 1_000_000)
+    const foreign = await cursorAt(another, 1)
+    for (const id of ['0', '1', 'abc', changed, valid.slice(1), `${valid}A`, foreign, ahead]) {
+      const byHeader = await openStream(server.url, person.key, { lastEventId: id })
+      t.match(byHeader, { status: 400, body: { error: { details: { constraint: 'cursor' } } } }, id)
       const { status, body } = await openStream(server.url, person.key, {
-        path: `/events/stream?after=${encodeURIComponent(id)}`,
-        lastEventId: '1',
+        path: `/events/stream?cursor=${encodeURIComponent(id)}`,
       })
-      t.equal(status, 400, `after=${id}`)
-      t.equal(body.error.details.field, 'after')
+      t.match(
+        { status, ...body.error },
+        { status: 400, message: /next_cursor/, details: { field: 'cursor', constraint: 'cursor' } },
+        id,
+      )
+      t.match(await person.client.get(`/events?cursor=${encodeURIComponent(id)}`), {
+        status: 400,
+        body: { error: { details: { field: 'cursor', constraint: 'cursor' } } },
+      })
     }
+    const { body } = await openStream(server.url, person.key, { lastEventId: 'abc' })
+    t.match(body.error.details, { field: 'last-event-id', errors: [{ location: 'header' }] })
   })
 
   t.test('can be filtered by type and by project', async (t) => {
@@ -147,12 +163,12 @@ t.test('a stream', async (t) => {
       const query = filter.replace('?', '&')
       t.same(
         live[i].events.map(({ data }) => data),
-        await listEvents(person, from, query),
+        await listEvents(server, person, from, query),
         `live ${filter}`,
       )
       t.same(
         resumed[i].events.map(({ data }) => data),
-        await listEvents(person, after, query),
+        await listEvents(server, person, after, query),
         `resumed ${filter}`,
       )
     }
@@ -179,7 +195,7 @@ t.test('a stream', async (t) => {
     )
     for (let i = 0; i < 20; i++) await renameProject(person, project, `meanwhile ${i}`)
     await waitUntilCaughtUp(server, ...streams)
-    const expected = (await listEvents(person, after)).map(({ sequence }) => sequence)
+    const expected = await sequencesOf(server, await listEvents(server, person, after))
     t.equal(expected.length, 3_021)
     for (const stream of streams) t.same(eventIds(stream), expected)
   })
@@ -189,7 +205,9 @@ t.test('a stream', async (t) => {
     const removed = (await lastSequence(server)) - 2
     await prisma.event.deleteMany({ where: { sequence: { lte: removed } } })
     await prisma.eventLog.updateMany({ data: { removedThrough: removed } })
-    const { status, body } = await openStream(server.url, person.key, { lastEventId: `${removed - 1}` })
+    const { status, body } = await openStream(server.url, person.key, {
+      lastEventId: await cursorAt(server, removed - 1),
+    })
     t.equal(status, 410)
     t.equal(body.error.details.constraint, 'removed')
     const kept = await openReader(t, server, person.key, { after: removed })

@@ -4,6 +4,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { cursorAt, sequenceAt, sequencesOf } from '../support/event-cursors.ts'
 import { createClient } from '../support/client.ts'
 import { createDatabaseProxy } from '../support/database-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -91,7 +92,7 @@ t.test('two servers on one database', async (t) => {
       last = await lastSequence(servers[0])
       t.equal(last - after, 20 * each)
       for (const { person, received } of await Promise.all(readers)) {
-        const expected = (await listEvents(person, after)).map(({ sequence }) => sequence)
+        const expected = await sequencesOf(servers[0], await listEvents(servers[0], person, after))
         t.equal(expected.length, (person === owner ? 20 : 10) * each)
         t.same(received, expected)
       }
@@ -128,7 +129,7 @@ t.test('clients that do not read', async (t) => {
     const stuck = await Promise.all(
       Array.from({ length: stalled }, () => openStalledReader(t, server, bootstrapKey)),
     )
-    const reader = await openReader(t, server, bootstrapKey)
+    const reader = await openReader(t, server, bootstrapKey, { log: writing })
     await waitUntil(async () => (await server.observe()).streams === stalled + 1)
     const before = await server.observe({ collectGarbage: true })
     const began = Date.now()
@@ -160,7 +161,13 @@ t.test('clients that do not read', async (t) => {
 
   t.test('stay connected when they read slowly but steadily', async (t) => {
     const last = await lastSequence(writing)
-    const socket = await openStalledReader(t, server, bootstrapKey, `?after=${last - 300}`)
+    const end = await cursorAt(writing, last)
+    const socket = await openStalledReader(
+      t,
+      server,
+      bootstrapKey,
+      `?cursor=${await cursorAt(writing, last - 300)}`,
+    )
     let text = ''
     let blocked = false
     socket
@@ -172,11 +179,12 @@ t.test('clients that do not read', async (t) => {
       .resume()
     await waitUntil(async () => {
       blocked ||= (await server.observe()).blockedSockets > 0
-      return text.includes(`\nid: ${last}\n`)
+      return text.includes(`\nid: ${end}\n`)
     })
     t.comment(blocked ? 'the server had to wait for the client' : 'the server was never seen waiting')
+    const received = [...text.matchAll(/\nid: ([\w-]+)\ndata/g)]
     t.same(
-      [...text.matchAll(/\nid: (\d+)\ndata/g)].map(([, id]) => Number(id)),
+      await Promise.all(received.map(([, id]) => sequenceAt(writing, id))),
       Array.from({ length: 300 }, (_, i) => last - 299 + i),
     )
   })
@@ -299,8 +307,8 @@ t.test(`${readers} readers, half of which disconnect at random`, { timeout: 280_
         const reads = i % 20 !== 1
         const person = reads ? people[(i >> 1) % 10] : { key: bootstrapKey, client: admin }
         const stream = reads
-          ? await openReader(t, server, person.key, { lean: true })
-          : await openStalledReader(t, server, person.key, '?after=0')
+          ? await openReader(t, server, person.key, { lean: true, log })
+          : await openStalledReader(t, server, person.key, '?cursor=start')
         return { person, stream, vanishes: vanishes ? Math.random() * writes : Infinity }
       }),
     )
@@ -335,7 +343,7 @@ t.test(`${readers} readers, half of which disconnect at random`, { timeout: 280_
       await Promise.all(
         people.map(
           async (person) =>
-            [person.key, (await listEvents(person, after)).map(({ sequence }) => sequence)] as const,
+            [person.key, await sequencesOf(log, await listEvents(log, person, after))] as const,
         ),
       ),
     )

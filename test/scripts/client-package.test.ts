@@ -101,7 +101,7 @@ const script = (url: string, key: string) => `
   const more = new File([new Uint8Array(3_000_000)], 'more.bin')
   const upload = await client.resumableUpload(more, { pieceSize: 2_000_000 })
   let event
-  for await (event of client.streamEvents({ query: { after: 0, type: 'project.created' } })) break
+  for await (event of client.streamEvents({ query: { cursor: 'start', type: 'project.created' } })) break
   const result = {
     names,
     code,

@@ -76,14 +76,14 @@ t.test('lists', async (t) => {
 
   t.test('with a cursor are read to their current end', async (t) => {
     const { asked, fetch } = counting()
-    const found: Array<[string, number]> = []
-    for await (const { type, sequence } of typedClient(server.url, person.key, { fetch }).listEvents.all({
-      query: { after: 0, limit: 2, type: ['project.created'] },
+    const found: Array<[string, string]> = []
+    for await (const { type, id } of typedClient(server.url, person.key, { fetch }).listEvents.all({
+      query: { cursor: 'start', limit: 2, type: ['project.created'] },
     }))
-      found.push([type, sequence])
+      found.push([type, id])
     t.equal(found.length, 5)
     t.ok(found.every(([type], i) => type === 'project.created' && (i === 0 || found[i][1] > found[i - 1][1])))
-    t.ok(asked.length >= 3 && asked.at(-1)!.includes('after='), asked.join())
+    t.ok(asked.length >= 3 && asked.at(-1)!.includes('cursor='), asked.join())
   })
 })
 
@@ -101,7 +101,7 @@ t.test('a stream of events', async (t) => {
         signal: gone.signal,
       })) {
         if (event !== 'message') continue
-        t.equal(id, String(data.sequence))
+        t.match(id, /^[\w-]{22}$/)
         names.push((data.data.object as { name: string }).name)
       }
     })()
@@ -154,7 +154,7 @@ t.test('a stream of events', async (t) => {
           baseUrl: server.url,
           fetch,
           clock: instantClock(),
-        }).streamEvents({ headers: { 'Last-Event-ID': 40 } }))
+        }).streamEvents({ headers: { 'Last-Event-ID': '40' } }))
           seen.push(event)
       },
       { status: 410, code: 'GONE' },

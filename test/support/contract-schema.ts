@@ -72,12 +72,13 @@ export function queryOf(id: OperationId): Parameter[] {
     .map((p: Parameter) => ({ ...p, schema: dereferenced(p.schema) }))
 }
 
-/** The lists with an `after` cursor in place of pages. */
+/** The lists that only a cursor continues. */
 export const cursorLists = Object.values(operations)
   .filter(
     (info) =>
       info.produces[0] === 'application/json' &&
-      queryOf(info.id as OperationId).some(({ name }) => name === 'after'),
+      !info.paged &&
+      queryOf(info.id as OperationId).some(({ name }) => name === 'cursor'),
   )
   .map(({ id }) => id as OperationId)
 

@@ -6,6 +6,7 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, type Scope } from '../../services/users/api-keys.ts'
 import { createClient, type Reply, type CallOptions } from './client.ts'
+import { cursorAt } from './event-cursors.ts'
 import { aiFixtures } from './operation-fixtures-ai.ts'
 import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './form-body.ts'
 import { paymentsFixtures, unconfiguredOperations } from './operation-fixtures-payments.ts'
@@ -245,7 +246,7 @@ const unreadableEvents: Record<number, RequestBuilder> = {
   404: () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
   410: async ({ server }) => {
     await removeFirstEvents(server)
-    return { query: { after: '1' } }
+    return { query: { cursor: await cursorAt(server, 1) } }
   },
 }
 

@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { createEventParser } from './event-stream.ts'
 import type { Person, TestServer } from './server.ts'
+import { cursorAt } from './event-cursors.ts'
 import { waitUntil } from './wait.ts'
 
 interface ReceivedEvent {
@@ -28,6 +29,8 @@ export interface SseReader {
 
 interface ReaderOptions {
   query?: string
+  /** The server that decodes the cursors, for a reader of another process. Default the server itself. */
+  log?: Pick<TestServer, 'services'>
   after?: number
   headers?: Record<string, string>
   /** Keeps only the ids of events, not their data or text. */
@@ -39,18 +42,20 @@ interface ReaderOptions {
 /** Opens a stream and reads it as fast as possible. */
 export async function openReader(
   t: Pick<Test, 'teardown'>,
-  { url }: { url: string },
+  server: { url: string } & Partial<Pick<TestServer, 'services'>>,
   key: string,
   options: ReaderOptions = {},
 ): Promise<SseReader> {
-  const { query = '', after, lean = false, bytes = Infinity } = options
+  const { query = '', after, lean = false, bytes = Infinity, log = server as TestServer } = options
+  const cursors = await log.services?.eventCursors()
+  const sequenceOf = (id: string): number => (id === '' ? 0 : (cursors?.decode(id) ?? 0))
   const headers = {
     authorization: `Bearer ${key}`,
-    ...(after !== undefined && { 'last-event-id': `${after}` }),
+    ...(after !== undefined && { 'last-event-id': cursors!.encode(after) }),
     ...options.headers,
   }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(`${url}/v1/events/stream${query}`, { agent: false, headers }, resolve).on('error', reject)
+    get(`${server.url}/v1/events/stream${query}`, { agent: false, headers }, resolve).on('error', reject)
   })
   const parser = createEventParser()
   let left = bytes
@@ -59,7 +64,7 @@ export async function openReader(
     text: '',
     events: [],
     get at() {
-      return Number(parser.lastEventId)
+      return sequenceOf(parser.lastEventId)
     },
     ended: null,
     close() {
@@ -74,7 +79,7 @@ export async function openReader(
     if (!lean) reader.text += chunk
     for (const { id, event, data, comment } of parser.write(chunk)) {
       if (comment === undefined)
-        reader.events.push({ id: Number(id), event, data: lean ? null : JSON.parse(data) })
+        reader.events.push({ id: sequenceOf(id), event, data: lean ? null : JSON.parse(data) })
     }
     if (left === 0) reader.close()
   })
@@ -136,16 +141,18 @@ export async function lastSequence({ services: { database } }: TestServer): Prom
 
 /** All events after a sequence that the list returns. */
 export async function listEvents(
+  server: Pick<TestServer, 'services'>,
   { client }: Pick<Person, 'client'>,
   after: number,
   query = '',
 ): Promise<any[]> {
   const found = []
+  let cursor = await cursorAt(server, after)
   for (let more = true; more;) {
-    const { body } = await client.get(`/events?limit=100&after=${after}${query}`)
+    const { body } = await client.get(`/events?limit=100&cursor=${cursor}${query}`)
     found.push(...body.data)
     more = body.has_more
-    after = body.next_after
+    cursor = body.next_cursor
   }
   return found
 }

@@ -282,7 +282,7 @@ t.test('recover resends the deliveries that failed since a time; redeliver resen
   await whenDelivery(person, older, ({ status }) => status === 'succeeded')
   await waitUntil(() => log.receiver.received.length === 3, 'two recoveries and a redelivery')
   t.match(
-    log.receiver.received.map(({ event }) => event).sort((a, b) => a.sequence - b.sequence),
+    log.receiver.received.map(({ event }) => event).sort((a, b) => (a.id < b.id ? -1 : 1)),
     [
       { type: 'webhook_endpoint.recovered', data: { object: { recovered: 3 } } },
       { type: 'webhook_endpoint.recovered', data: { object: { recovered: 0 } } },

@@ -42,18 +42,21 @@ export type EventLogMinAggregateOutputType = {
   id: number | null
   lastSequence: bigint | null
   removedThrough: bigint | null
+  cursorKey: runtime.Bytes | null
 }
 
 export type EventLogMaxAggregateOutputType = {
   id: number | null
   lastSequence: bigint | null
   removedThrough: bigint | null
+  cursorKey: runtime.Bytes | null
 }
 
 export type EventLogCountAggregateOutputType = {
   id: number
   lastSequence: number
   removedThrough: number
+  cursorKey: number
   _all: number
 }
 
@@ -74,18 +77,21 @@ export type EventLogMinAggregateInputType = {
   id?: true
   lastSequence?: true
   removedThrough?: true
+  cursorKey?: true
 }
 
 export type EventLogMaxAggregateInputType = {
   id?: true
   lastSequence?: true
   removedThrough?: true
+  cursorKey?: true
 }
 
 export type EventLogCountAggregateInputType = {
   id?: true
   lastSequence?: true
   removedThrough?: true
+  cursorKey?: true
   _all?: true
 }
 
@@ -179,6 +185,7 @@ export type EventLogGroupByOutputType = {
   id: number
   lastSequence: bigint
   removedThrough: bigint
+  cursorKey: runtime.Bytes
   _count: EventLogCountAggregateOutputType | null
   _avg: EventLogAvgAggregateOutputType | null
   _sum: EventLogSumAggregateOutputType | null
@@ -208,12 +215,14 @@ export type EventLogWhereInput = {
   id?: Prisma.IntFilter<"EventLog"> | number
   lastSequence?: Prisma.BigIntFilter<"EventLog"> | bigint | number
   removedThrough?: Prisma.BigIntFilter<"EventLog"> | bigint | number
+  cursorKey?: Prisma.BytesFilter<"EventLog"> | runtime.Bytes
 }
 
 export type EventLogOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   lastSequence?: Prisma.SortOrder
   removedThrough?: Prisma.SortOrder
+  cursorKey?: Prisma.SortOrder
 }
 
 export type EventLogWhereUniqueInput = Prisma.AtLeast<{
@@ -223,12 +232,14 @@ export type EventLogWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.EventLogWhereInput | Prisma.EventLogWhereInput[]
   lastSequence?: Prisma.BigIntFilter<"EventLog"> | bigint | number
   removedThrough?: Prisma.BigIntFilter<"EventLog"> | bigint | number
+  cursorKey?: Prisma.BytesFilter<"EventLog"> | runtime.Bytes
 }, "id">
 
 export type EventLogOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   lastSequence?: Prisma.SortOrder
   removedThrough?: Prisma.SortOrder
+  cursorKey?: Prisma.SortOrder
   _count?: Prisma.EventLogCountOrderByAggregateInput
   _avg?: Prisma.EventLogAvgOrderByAggregateInput
   _max?: Prisma.EventLogMaxOrderByAggregateInput
@@ -243,54 +254,63 @@ export type EventLogScalarWhereWithAggregatesInput = {
   id?: Prisma.IntWithAggregatesFilter<"EventLog"> | number
   lastSequence?: Prisma.BigIntWithAggregatesFilter<"EventLog"> | bigint | number
   removedThrough?: Prisma.BigIntWithAggregatesFilter<"EventLog"> | bigint | number
+  cursorKey?: Prisma.BytesWithAggregatesFilter<"EventLog"> | runtime.Bytes
 }
 
 export type EventLogCreateInput = {
   id?: number
   lastSequence?: bigint | number
   removedThrough?: bigint | number
+  cursorKey?: runtime.Bytes
 }
 
 export type EventLogUncheckedCreateInput = {
   id?: number
   lastSequence?: bigint | number
   removedThrough?: bigint | number
+  cursorKey?: runtime.Bytes
 }
 
 export type EventLogUpdateInput = {
   id?: Prisma.IntFieldUpdateOperationsInput | number
   lastSequence?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   removedThrough?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  cursorKey?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
 }
 
 export type EventLogUncheckedUpdateInput = {
   id?: Prisma.IntFieldUpdateOperationsInput | number
   lastSequence?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   removedThrough?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  cursorKey?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
 }
 
 export type EventLogCreateManyInput = {
   id?: number
   lastSequence?: bigint | number
   removedThrough?: bigint | number
+  cursorKey?: runtime.Bytes
 }
 
 export type EventLogUpdateManyMutationInput = {
   id?: Prisma.IntFieldUpdateOperationsInput | number
   lastSequence?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   removedThrough?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  cursorKey?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
 }
 
 export type EventLogUncheckedUpdateManyInput = {
   id?: Prisma.IntFieldUpdateOperationsInput | number
   lastSequence?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   removedThrough?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  cursorKey?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
 }
 
 export type EventLogCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   lastSequence?: Prisma.SortOrder
   removedThrough?: Prisma.SortOrder
+  cursorKey?: Prisma.SortOrder
 }
 
 export type EventLogAvgOrderByAggregateInput = {
@@ -303,12 +323,14 @@ export type EventLogMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   lastSequence?: Prisma.SortOrder
   removedThrough?: Prisma.SortOrder
+  cursorKey?: Prisma.SortOrder
 }
 
 export type EventLogMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   lastSequence?: Prisma.SortOrder
   removedThrough?: Prisma.SortOrder
+  cursorKey?: Prisma.SortOrder
 }
 
 export type EventLogSumOrderByAggregateInput = {
@@ -323,27 +345,31 @@ export type EventLogSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   id?: boolean
   lastSequence?: boolean
   removedThrough?: boolean
+  cursorKey?: boolean
 }, ExtArgs["result"]["eventLog"]>
 
 export type EventLogSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   lastSequence?: boolean
   removedThrough?: boolean
+  cursorKey?: boolean
 }, ExtArgs["result"]["eventLog"]>
 
 export type EventLogSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   lastSequence?: boolean
   removedThrough?: boolean
+  cursorKey?: boolean
 }, ExtArgs["result"]["eventLog"]>
 
 export type EventLogSelectScalar = {
   id?: boolean
   lastSequence?: boolean
   removedThrough?: boolean
+  cursorKey?: boolean
 }
 
-export type EventLogOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "lastSequence" | "removedThrough", ExtArgs["result"]["eventLog"]>
+export type EventLogOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "lastSequence" | "removedThrough" | "cursorKey", ExtArgs["result"]["eventLog"]>
 
 export type $EventLogPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "EventLog"
@@ -358,6 +384,10 @@ export type $EventLogPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
      * The last sequence that retention deleted.
      */
     removedThrough: bigint
+    /**
+     * The key that encrypts the cursors of the log. Random for each installation.
+     */
+    cursorKey: runtime.Bytes
   }, ExtArgs["result"]["eventLog"]>
   composites: {}
 }
@@ -784,6 +814,7 @@ export interface EventLogFieldRefs {
   readonly id: Prisma.FieldRef<"EventLog", 'Int'>
   readonly lastSequence: Prisma.FieldRef<"EventLog", 'BigInt'>
   readonly removedThrough: Prisma.FieldRef<"EventLog", 'BigInt'>
+  readonly cursorKey: Prisma.FieldRef<"EventLog", 'Bytes'>
 }
     
 

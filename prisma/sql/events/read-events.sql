@@ -8,7 +8,7 @@
 SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM event_log l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) {event-columns} FROM (
+  SELECT DISTINCT ON (e.sequence) e.sequence, {event-columns} FROM (
     SELECT p.* FROM members m CROSS JOIN LATERAL (
       SELECT e.* FROM events e
       WHERE e.project_id = m.project_id AND {is-scanned} AND {is-selected} AND {caller-may-read role=m.role}

@@ -30,7 +30,7 @@ export async function use(): Promise<void> {
     console.log(user.email, theirs)
   for await (const { data, pagination } of client.listProjects.pages())
     console.log(data.length, pagination.total)
-  for await (const event of client.listEvents.all({ query: { after: 3 } })) console.log(event.sequence)
+  for await (const event of client.listEvents.all({ query: { cursor: 'start' } })) console.log(event.actor)
 
   for await (const event of client.streamChat({ body: { message: 'Hi' }, silence: 1000 })) {
     if (event.event === 'message.delta') console.log(event.data.delta.length)
