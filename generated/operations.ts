@@ -2806,7 +2806,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "events",
     scopes: [],
     rateLimit: "default",
-    validators: {"query":"queryAfterLimitTypeEventsOfProject"},
+    validators: {"query":"queryEventCursorLimitTypeEventsOfProject"},
     body: null,
     errors: [400,401,403,404,406,410,429,500,503],
     replies: {
@@ -2828,7 +2828,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "events",
     scopes: [],
     rateLimit: "default",
-    validators: {"query":"queryStreamEvents","header":"headerStreamMessage"},
+    validators: {"query":"queryEventCursorTypeEventsOfProject","header":"headerStreamEvents"},
     body: null,
     errors: [400,401,403,404,410,429,500,503],
     replies: {

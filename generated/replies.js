@@ -15944,8 +15944,8 @@ return errors === 0;
 validate_spec_GatewayReceipt.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyPlatformEventList = validate_spec_PlatformEventList;
-const schema_spec_PlatformEventList = {"type":"object","required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec:PlatformEvent"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:PlatformEventList"};
-const schema_spec_PlatformEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"$ref":"spec:EventType"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PlatformEvent"};
+const schema_spec_PlatformEventList = {"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec:PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":"string"}},"additionalProperties":false,"$id":"spec:PlatformEventList"};
+const schema_spec_PlatformEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"$ref":"spec:EventType"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PlatformEvent"};
 const schema_spec_EventId = {"type":"string","pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:EventId"};
 const pattern_40882a13 = new RegExp("^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -16318,8 +16318,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -16328,24 +16328,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_PlatformEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -16371,7 +16361,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err9 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_PlatformEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -16380,8 +16380,11 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_PlatformEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_PlatformEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -16391,28 +16394,15 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_PlatformEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err12 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_PlatformEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
 else {
 vErrors.push(err12);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_PlatformEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
 }
 errors++;
 }
@@ -16430,24 +16420,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err13 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err13];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err13);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
@@ -16463,10 +16453,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err16 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err15 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -16475,9 +16476,9 @@ vErrors.push(err16);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -16486,8 +16487,13 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+let data8 = data7.object;
+if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
+}
+else {
+const err18 = {instancePath:instancePath+"/data/object",schemaPath:"#/properties/data/properties/object/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -16497,12 +16503,12 @@ vErrors.push(err18);
 errors++;
 }
 }
+if(data7.previous_attributes !== undefined){
+let data9 = data7.previous_attributes;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err19 = {instancePath:instancePath+"/data/previous_attributes",schemaPath:"#/properties/data/properties/previous_attributes/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -16511,8 +16517,10 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(data8.previous_attributes === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -16521,68 +16529,15 @@ vErrors.push(err20);
 }
 errors++;
 }
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err21];
 }
 else {
 vErrors.push(err21);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-let data9 = data8.object;
-if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
-}
-else {
-const err22 = {instancePath:instancePath+"/data/object",schemaPath:"#/properties/data/properties/object/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.previous_attributes !== undefined){
-let data10 = data8.previous_attributes;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-}
-else {
-const err23 = {instancePath:instancePath+"/data/previous_attributes",schemaPath:"#/properties/data/properties/previous_attributes/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
-}
-errors++;
-}
-}
-}
-else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
 }
 errors++;
 }
@@ -16624,8 +16579,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(data.next_after === undefined){
-const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "next_after"},message:"must have required property '"+"next_after"+"'"};
+if(data.next_cursor === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "next_cursor"},message:"must have required property '"+"next_cursor"+"'"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -16635,7 +16590,7 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!(((key0 === "data") || (key0 === "has_more")) || (key0 === "next_after"))){
+if(!(((key0 === "data") || (key0 === "has_more")) || (key0 === "next_cursor"))){
 const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err3];
@@ -16680,10 +16635,9 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.next_after !== undefined){
-let data3 = data.next_after;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err6 = {instancePath:instancePath+"/next_after",schemaPath:"#/properties/next_after/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.next_cursor !== undefined){
+if(typeof data.next_cursor !== "string"){
+const err6 = {instancePath:instancePath+"/next_cursor",schemaPath:"#/properties/next_cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -16692,27 +16646,15 @@ vErrors.push(err6);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 0 || isNaN(data3)){
-const err7 = {instancePath:instancePath+"/next_after",schemaPath:"#/properties/next_after/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err7];
 }
 else {
 vErrors.push(err7);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
 }
 errors++;
 }
@@ -19367,7 +19309,7 @@ return errors === 0;
 validate_spec_WebhookDeliveryInEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProfileUpdatedEvent = validate_spec_ProfileUpdatedEvent;
-const schema_spec_ProfileUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"profile.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Profile"},"previous_attributes":{"$ref":"spec:ProfileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProfileUpdatedEvent"};
+const schema_spec_ProfileUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"profile.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Profile"},"previous_attributes":{"$ref":"spec:ProfileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProfileUpdatedEvent"};
 const schema_spec_ProfileBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ProfileBefore"};
 
 function validate_spec_ProfileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -19614,8 +19556,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -19624,24 +19566,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProfileUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -19654,12 +19586,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("profile.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "profile.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "profile.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -19673,7 +19605,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProfileUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -19682,8 +19624,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProfileUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProfileUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -19693,28 +19638,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProfileUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProfileUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProfileUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -19732,24 +19664,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -19765,10 +19697,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -19777,9 +19720,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -19788,8 +19731,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Profile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Profile.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProfileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProfileBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -19800,73 +19757,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Profile(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Profile.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProfileBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProfileBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -19876,7 +19773,7 @@ return errors === 0;
 validate_spec_ProfileUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSettingsUpdatedEvent = validate_spec_SettingsUpdatedEvent;
-const schema_spec_SettingsUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"settings.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Settings"},"previous_attributes":{"$ref":"spec:SettingsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SettingsUpdatedEvent"};
+const schema_spec_SettingsUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"settings.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Settings"},"previous_attributes":{"$ref":"spec:SettingsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SettingsUpdatedEvent"};
 const schema_spec_SettingsBefore = {"type":"object","properties":{"theme":{"type":"string","enum":["system","light","dark"]},"ai":{"type":"object","required":["default_model","store_history"],"properties":{"default_model":{"type":["string","null"],"maxLength":200},"store_history":{"type":"boolean"}},"additionalProperties":false},"default_project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SettingsBefore"};
 
 function validate_spec_SettingsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -20140,8 +20037,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -20150,24 +20047,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_SettingsUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -20180,12 +20067,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("settings.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "settings.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "settings.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -20199,7 +20086,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -20208,8 +20105,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SettingsUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -20219,28 +20119,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SettingsUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -20258,24 +20145,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -20291,10 +20178,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -20303,9 +20201,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -20314,8 +20212,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Settings(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Settings.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SettingsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SettingsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -20326,73 +20238,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Settings(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Settings.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_SettingsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SettingsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -20402,7 +20254,7 @@ return errors === 0;
 validate_spec_SettingsUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadApiKeyCreatedEvent = validate_spec_ApiKeyCreatedEvent;
-const schema_spec_ApiKeyCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyCreatedEvent"};
+const schema_spec_ApiKeyCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyCreatedEvent"};
 const schema_spec_ApiKeyBefore = {"type":"object","properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:ApiKeyBefore"};
 
 function validate_spec_ApiKeyBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -20741,8 +20593,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -20751,24 +20603,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ApiKeyCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -20781,12 +20623,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("api_key.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -20800,7 +20642,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -20809,8 +20661,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -20820,28 +20675,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -20859,24 +20701,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -20892,10 +20734,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -20904,9 +20757,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -20915,8 +20768,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ApiKey(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKey.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ApiKeyBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -20927,73 +20794,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ApiKey(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKey.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ApiKeyBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKeyBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -21003,7 +20810,7 @@ return errors === 0;
 validate_spec_ApiKeyCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadApiKeyRotatedEvent = validate_spec_ApiKeyRotatedEvent;
-const schema_spec_ApiKeyRotatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyRotatedEvent"};
+const schema_spec_ApiKeyRotatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyRotatedEvent"};
 
 function validate_spec_ApiKeyRotatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyRotatedEvent" */;
@@ -21087,8 +20894,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -21097,24 +20904,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ApiKeyRotatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -21127,12 +20924,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("api_key.rotated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.rotated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.rotated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -21146,7 +20943,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyRotatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -21155,8 +20962,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyRotatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRotatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -21166,28 +20976,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRotatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRotatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRotatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -21205,24 +21002,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -21238,10 +21035,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -21250,9 +21058,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -21261,8 +21069,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ApiKey(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKey.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ApiKeyBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -21273,73 +21095,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ApiKey(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKey.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ApiKeyBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKeyBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -21349,7 +21111,7 @@ return errors === 0;
 validate_spec_ApiKeyRotatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadApiKeyRevokedEvent = validate_spec_ApiKeyRevokedEvent;
-const schema_spec_ApiKeyRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyRevokedEvent"};
+const schema_spec_ApiKeyRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyRevokedEvent"};
 
 function validate_spec_ApiKeyRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyRevokedEvent" */;
@@ -21433,8 +21195,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -21443,24 +21205,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ApiKeyRevokedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -21473,12 +21225,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("api_key.revoked" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.revoked"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "api_key.revoked"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -21492,7 +21244,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -21501,8 +21263,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ApiKeyRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRevokedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -21512,28 +21277,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRevokedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRevokedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ApiKeyRevokedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -21551,24 +21303,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -21584,10 +21336,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -21596,9 +21359,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -21607,8 +21370,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ApiKey(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKey.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ApiKeyBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -21619,73 +21396,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ApiKey(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKey.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ApiKeyBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKeyBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -21695,7 +21412,7 @@ return errors === 0;
 validate_spec_ApiKeyRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUserCreatedEvent = validate_spec_UserCreatedEvent;
-const schema_spec_UserCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserCreatedEvent"};
+const schema_spec_UserCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserCreatedEvent"};
 const schema_spec_UserBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UserBefore"};
 
 function validate_spec_UserBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -21965,8 +21682,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -21975,24 +21692,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_UserCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -22005,12 +21712,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("user.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -22024,7 +21731,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -22033,8 +21750,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -22044,28 +21764,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -22083,24 +21790,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -22116,10 +21823,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -22128,9 +21846,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -22139,8 +21857,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_User(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_User.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UserBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -22151,73 +21883,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_User(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_User.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_UserBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_UserBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -22227,7 +21899,7 @@ return errors === 0;
 validate_spec_UserCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUserUpdatedEvent = validate_spec_UserUpdatedEvent;
-const schema_spec_UserUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserUpdatedEvent"};
+const schema_spec_UserUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserUpdatedEvent"};
 
 function validate_spec_UserUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserUpdatedEvent" */;
@@ -22311,8 +21983,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -22321,24 +21993,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_UserUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -22351,12 +22013,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("user.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -22370,7 +22032,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -22379,8 +22051,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -22390,28 +22065,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -22429,24 +22091,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -22462,10 +22124,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -22474,9 +22147,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -22485,8 +22158,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_User(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_User.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UserBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -22497,73 +22184,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_User(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_User.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_UserBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_UserBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -22573,7 +22200,7 @@ return errors === 0;
 validate_spec_UserUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUserDeletedEvent = validate_spec_UserDeletedEvent;
-const schema_spec_UserDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:DeletedUser"},"previous_attributes":{"$ref":"spec:DeletedUserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserDeletedEvent"};
+const schema_spec_UserDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:DeletedUser"},"previous_attributes":{"$ref":"spec:DeletedUserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserDeletedEvent"};
 const schema_spec_DeletedUserBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"deleted":{"type":"boolean","const":true}},"additionalProperties":false,"$id":"spec:DeletedUserBefore"};
 
 function validate_spec_DeletedUserBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -22728,8 +22355,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -22738,24 +22365,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_UserDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -22768,12 +22385,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("user.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "user.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -22787,7 +22404,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -22796,8 +22423,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UserDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -22807,28 +22437,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UserDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UserDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -22846,24 +22463,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -22879,10 +22496,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -22891,9 +22519,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -22902,8 +22530,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_DeletedUser(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeletedUser.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_DeletedUserBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeletedUserBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -22914,73 +22556,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_DeletedUser(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeletedUser.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_DeletedUserBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeletedUserBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -22990,7 +22572,7 @@ return errors === 0;
 validate_spec_UserDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectCreatedEvent = validate_spec_ProjectCreatedEvent;
-const schema_spec_ProjectCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectCreatedEvent"};
+const schema_spec_ProjectCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectCreatedEvent"};
 const schema_spec_ProjectInEventsBefore = {"type":"object","properties":{"id":{"$ref":"spec:ProjectId"},"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"status":{"type":"string","enum":["active","archived","deleted"]},"category":{"type":["string","null"],"maxLength":64},"owner_id":{"$ref":"spec:UserId"},"tags":{"$ref":"spec:Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"archived_at":{"type":["string","null"],"format":"date-time"},"deleted_at":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false,"$id":"spec:ProjectInEventsBefore"};
 
 function validate_spec_ProjectInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -23331,8 +22913,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -23341,24 +22923,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProjectCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -23371,12 +22943,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("project.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -23390,7 +22962,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -23399,8 +22981,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -23410,28 +22995,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -23449,24 +23021,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -23482,10 +23054,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -23494,9 +23077,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -23505,8 +23088,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -23517,73 +23114,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ProjectInEvents(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProjectInEventsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -23593,7 +23130,7 @@ return errors === 0;
 validate_spec_ProjectCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectUpdatedEvent = validate_spec_ProjectUpdatedEvent;
-const schema_spec_ProjectUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectUpdatedEvent"};
+const schema_spec_ProjectUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectUpdatedEvent"};
 
 function validate_spec_ProjectUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectUpdatedEvent" */;
@@ -23677,8 +23214,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -23687,24 +23224,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProjectUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -23717,12 +23244,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("project.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -23736,7 +23263,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -23745,8 +23282,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -23756,28 +23296,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -23795,24 +23322,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -23828,10 +23355,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -23840,9 +23378,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -23851,8 +23389,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -23863,73 +23415,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ProjectInEvents(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProjectInEventsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -23939,7 +23431,7 @@ return errors === 0;
 validate_spec_ProjectUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectArchivedEvent = validate_spec_ProjectArchivedEvent;
-const schema_spec_ProjectArchivedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.archived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectArchivedEvent"};
+const schema_spec_ProjectArchivedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.archived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectArchivedEvent"};
 
 function validate_spec_ProjectArchivedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectArchivedEvent" */;
@@ -24023,8 +23515,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -24033,24 +23525,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProjectArchivedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -24063,12 +23545,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("project.archived" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.archived"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.archived"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -24082,7 +23564,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectArchivedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -24091,8 +23583,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectArchivedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectArchivedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -24102,28 +23597,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectArchivedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectArchivedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectArchivedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -24141,24 +23623,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -24174,10 +23656,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -24186,9 +23679,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -24197,8 +23690,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -24209,73 +23716,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ProjectInEvents(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProjectInEventsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -24285,7 +23732,7 @@ return errors === 0;
 validate_spec_ProjectArchivedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectUnarchivedEvent = validate_spec_ProjectUnarchivedEvent;
-const schema_spec_ProjectUnarchivedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.unarchived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectUnarchivedEvent"};
+const schema_spec_ProjectUnarchivedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.unarchived"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectUnarchivedEvent"};
 
 function validate_spec_ProjectUnarchivedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectUnarchivedEvent" */;
@@ -24369,8 +23816,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -24379,24 +23826,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProjectUnarchivedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -24409,12 +23846,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("project.unarchived" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.unarchived"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.unarchived"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -24428,7 +23865,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectUnarchivedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -24437,8 +23884,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectUnarchivedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectUnarchivedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -24448,28 +23898,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectUnarchivedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectUnarchivedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectUnarchivedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -24487,24 +23924,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -24520,10 +23957,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -24532,9 +23980,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -24543,8 +23991,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -24555,73 +24017,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ProjectInEvents(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProjectInEventsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -24631,7 +24033,7 @@ return errors === 0;
 validate_spec_ProjectUnarchivedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectDeletedEvent = validate_spec_ProjectDeletedEvent;
-const schema_spec_ProjectDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectDeletedEvent"};
+const schema_spec_ProjectDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectDeletedEvent"};
 
 function validate_spec_ProjectDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectDeletedEvent" */;
@@ -24715,8 +24117,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -24725,24 +24127,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProjectDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -24755,12 +24147,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("project.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -24774,7 +24166,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -24783,8 +24185,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -24794,28 +24199,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -24833,24 +24225,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -24866,10 +24258,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -24878,9 +24281,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -24889,8 +24292,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -24901,73 +24318,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ProjectInEvents(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProjectInEventsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -24977,7 +24334,7 @@ return errors === 0;
 validate_spec_ProjectDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProjectRestoredEvent = validate_spec_ProjectRestoredEvent;
-const schema_spec_ProjectRestoredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.restored"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectRestoredEvent"};
+const schema_spec_ProjectRestoredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"project.restored"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ProjectInEvents"},"previous_attributes":{"$ref":"spec:ProjectInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProjectRestoredEvent"};
 
 function validate_spec_ProjectRestoredEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProjectRestoredEvent" */;
@@ -25061,8 +24418,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -25071,24 +24428,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProjectRestoredEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -25101,12 +24448,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("project.restored" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.restored"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "project.restored"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -25120,7 +24467,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectRestoredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -25129,8 +24486,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProjectRestoredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectRestoredEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -25140,28 +24500,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProjectRestoredEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectRestoredEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProjectRestoredEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -25179,24 +24526,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -25212,10 +24559,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -25224,9 +24582,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -25235,8 +24593,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_ProjectInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProjectInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -25247,73 +24619,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_ProjectInEvents(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEvents.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProjectInEventsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectInEventsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -25323,7 +24635,7 @@ return errors === 0;
 validate_spec_ProjectRestoredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMemberAddedEvent = validate_spec_MemberAddedEvent;
-const schema_spec_MemberAddedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberAddedEvent"};
+const schema_spec_MemberAddedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.added"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberAddedEvent"};
 const schema_spec_MemberBefore = {"type":"object","properties":{"id":{"$ref":"spec:MemberId"},"project_id":{"$ref":"spec:ProjectId"},"user":{"$ref":"spec:MemberUser"},"role":{"$ref":"spec:MemberRole"},"created_by":{"type":["string","null"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MemberBefore"};
 
 function validate_spec_MemberBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -25516,8 +24828,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -25526,24 +24838,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_MemberAddedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -25556,12 +24858,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("member.added" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.added"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.added"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -25575,7 +24877,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberAddedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -25584,8 +24896,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberAddedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberAddedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -25595,28 +24910,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberAddedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberAddedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberAddedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -25634,24 +24936,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -25667,10 +24969,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -25679,9 +24992,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -25690,8 +25003,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Member(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Member.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MemberBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -25702,73 +25029,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Member(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Member.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_MemberBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MemberBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -25778,7 +25045,7 @@ return errors === 0;
 validate_spec_MemberAddedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMemberUpdatedEvent = validate_spec_MemberUpdatedEvent;
-const schema_spec_MemberUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberUpdatedEvent"};
+const schema_spec_MemberUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberUpdatedEvent"};
 
 function validate_spec_MemberUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUpdatedEvent" */;
@@ -25862,8 +25129,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -25872,24 +25139,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_MemberUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -25902,12 +25159,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("member.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -25921,7 +25178,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -25930,8 +25197,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -25941,28 +25211,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -25980,24 +25237,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -26013,10 +25270,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -26025,9 +25293,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -26036,8 +25304,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Member(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Member.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MemberBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -26048,73 +25330,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Member(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Member.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_MemberBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MemberBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -26124,7 +25346,7 @@ return errors === 0;
 validate_spec_MemberUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMemberRemovedEvent = validate_spec_MemberRemovedEvent;
-const schema_spec_MemberRemovedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.removed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberRemovedEvent"};
+const schema_spec_MemberRemovedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"member.removed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Member"},"previous_attributes":{"$ref":"spec:MemberBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MemberRemovedEvent"};
 
 function validate_spec_MemberRemovedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberRemovedEvent" */;
@@ -26208,8 +25430,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -26218,24 +25440,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_MemberRemovedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -26248,12 +25460,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("member.removed" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.removed"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "member.removed"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -26267,7 +25479,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberRemovedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -26276,8 +25498,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MemberRemovedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberRemovedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -26287,28 +25512,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MemberRemovedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberRemovedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MemberRemovedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -26326,24 +25538,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -26359,10 +25571,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -26371,9 +25594,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -26382,8 +25605,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Member(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Member.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MemberBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -26394,73 +25631,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Member(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Member.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_MemberBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MemberBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -26470,7 +25647,7 @@ return errors === 0;
 validate_spec_MemberRemovedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadInvitationCreatedEvent = validate_spec_InvitationCreatedEvent;
-const schema_spec_InvitationCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:InvitationCreatedEvent"};
+const schema_spec_InvitationCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:InvitationCreatedEvent"};
 const schema_spec_InvitationBefore = {"type":"object","properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:InvitationBefore"};
 
 function validate_spec_InvitationBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -26656,8 +25833,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -26666,24 +25843,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_InvitationCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -26696,12 +25863,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("invitation.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "invitation.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "invitation.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -26715,7 +25882,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -26724,8 +25901,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_InvitationCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -26735,28 +25915,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_InvitationCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_InvitationCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_InvitationCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -26774,24 +25941,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -26807,10 +25974,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -26819,9 +25997,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -26830,8 +26008,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Invitation(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Invitation.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_InvitationBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_InvitationBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -26842,73 +26034,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Invitation(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Invitation.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_InvitationBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_InvitationBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -26918,7 +26050,7 @@ return errors === 0;
 validate_spec_InvitationCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadInvitationRevokedEvent = validate_spec_InvitationRevokedEvent;
-const schema_spec_InvitationRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:InvitationRevokedEvent"};
+const schema_spec_InvitationRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:InvitationRevokedEvent"};
 
 function validate_spec_InvitationRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationRevokedEvent" */;
@@ -27002,8 +26134,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -27012,24 +26144,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_InvitationRevokedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -27042,12 +26164,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("invitation.revoked" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "invitation.revoked"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "invitation.revoked"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -27061,7 +26183,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -27070,8 +26202,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_InvitationRevokedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -27081,28 +26216,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_InvitationRevokedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_InvitationRevokedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_InvitationRevokedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -27120,24 +26242,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -27153,10 +26275,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -27165,9 +26298,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -27176,8 +26309,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Invitation(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Invitation.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_InvitationBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_InvitationBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -27188,73 +26335,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Invitation(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Invitation.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_InvitationBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_InvitationBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -27264,7 +26351,7 @@ return errors === 0;
 validate_spec_InvitationRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadAvatarUpdatedEvent = validate_spec_AvatarUpdatedEvent;
-const schema_spec_AvatarUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:AvatarUpdatedEvent"};
+const schema_spec_AvatarUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:AvatarUpdatedEvent"};
 const schema_spec_AvatarBefore = {"type":"object","properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:AvatarBefore"};
 
 function validate_spec_AvatarBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -27529,8 +26616,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -27539,24 +26626,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_AvatarUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -27569,12 +26646,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("avatar.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "avatar.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "avatar.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -27588,7 +26665,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_AvatarUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -27597,8 +26684,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_AvatarUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_AvatarUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -27608,28 +26698,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_AvatarUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_AvatarUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_AvatarUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -27647,24 +26724,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -27680,10 +26757,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -27692,9 +26780,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -27703,8 +26791,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Avatar(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Avatar.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_AvatarBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_AvatarBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -27715,73 +26817,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Avatar(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Avatar.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_AvatarBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_AvatarBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -27791,7 +26833,7 @@ return errors === 0;
 validate_spec_AvatarUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadAvatarDeletedEvent = validate_spec_AvatarDeletedEvent;
-const schema_spec_AvatarDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:AvatarDeletedEvent"};
+const schema_spec_AvatarDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:AvatarDeletedEvent"};
 
 function validate_spec_AvatarDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:AvatarDeletedEvent" */;
@@ -27875,8 +26917,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -27885,24 +26927,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_AvatarDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -27915,12 +26947,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("avatar.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "avatar.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "avatar.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -27934,7 +26966,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_AvatarDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -27943,8 +26985,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_AvatarDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_AvatarDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -27954,28 +26999,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_AvatarDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_AvatarDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_AvatarDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -27993,24 +27025,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -28026,10 +27058,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -28038,9 +27081,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -28049,8 +27092,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Avatar(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Avatar.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_AvatarBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_AvatarBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -28061,73 +27118,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Avatar(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Avatar.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_AvatarBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_AvatarBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -28137,7 +27134,7 @@ return errors === 0;
 validate_spec_AvatarDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileCreatedEvent = validate_spec_FileCreatedEvent;
-const schema_spec_FileCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileCreatedEvent"};
+const schema_spec_FileCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileCreatedEvent"};
 const schema_spec_StoredFileBefore = {"type":"object","properties":{"id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"path":{"$ref":"spec:FilePath"},"content_type":{"type":"string"},"declared_content_type":{"type":["string","null"],"maxLength":255},"bytes":{"type":"integer","minimum":0},"sha256":{"$ref":"spec:Sha256"},"etag":{"type":"string","pattern":"^\"[^\"]+\"$"},"visibility":{"$ref":"spec:Visibility"},"owner_id":{"$ref":"spec:UserId"},"metadata":{"$ref":"spec:Metadata"},"tags":{"$ref":"spec:FileTags"},"download_count":{"type":"integer","minimum":0},"expires_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:StoredFileBefore"};
 
 function validate_spec_StoredFileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -28485,8 +27482,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -28495,24 +27492,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -28525,12 +27512,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("file.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -28544,7 +27531,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -28553,8 +27550,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -28564,28 +27564,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -28603,24 +27590,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -28636,10 +27623,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -28648,9 +27646,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -28659,8 +27657,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_StoredFile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFile.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_StoredFileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -28671,73 +27683,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_StoredFile(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_StoredFile.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_StoredFileBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -28747,7 +27699,7 @@ return errors === 0;
 validate_spec_FileCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileUpdatedEvent = validate_spec_FileUpdatedEvent;
-const schema_spec_FileUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileUpdatedEvent"};
+const schema_spec_FileUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileUpdatedEvent"};
 
 function validate_spec_FileUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileUpdatedEvent" */;
@@ -28831,8 +27783,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -28841,24 +27793,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -28871,12 +27813,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("file.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -28890,7 +27832,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -28899,8 +27851,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -28910,28 +27865,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -28949,24 +27891,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -28982,10 +27924,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -28994,9 +27947,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -29005,8 +27958,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_StoredFile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFile.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_StoredFileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -29017,73 +27984,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_StoredFile(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_StoredFile.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_StoredFileBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -29093,7 +28000,7 @@ return errors === 0;
 validate_spec_FileUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileDeletedEvent = validate_spec_FileDeletedEvent;
-const schema_spec_FileDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileDeletedEvent"};
+const schema_spec_FileDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:StoredFile"},"previous_attributes":{"$ref":"spec:StoredFileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileDeletedEvent"};
 
 function validate_spec_FileDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileDeletedEvent" */;
@@ -29177,8 +28084,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -29187,24 +28094,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -29217,12 +28114,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("file.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -29236,7 +28133,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -29245,8 +28152,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -29256,28 +28166,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -29295,24 +28192,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -29328,10 +28225,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -29340,9 +28248,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -29351,8 +28259,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_StoredFile(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFile.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_StoredFileBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -29363,73 +28285,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_StoredFile(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_StoredFile.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_StoredFileBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_StoredFileBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -29439,7 +28301,7 @@ return errors === 0;
 validate_spec_FileDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUploadCreatedEvent = validate_spec_UploadCreatedEvent;
-const schema_spec_UploadCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UploadCreatedEvent"};
+const schema_spec_UploadCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UploadCreatedEvent"};
 const schema_spec_UploadBefore = {"type":"object","properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UploadBefore"};
 
 function validate_spec_UploadBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -29714,8 +28576,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -29724,24 +28586,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_UploadCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -29754,12 +28606,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("upload.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "upload.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "upload.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -29773,7 +28625,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UploadCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -29782,8 +28644,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UploadCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UploadCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -29793,28 +28658,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UploadCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UploadCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UploadCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -29832,24 +28684,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -29865,10 +28717,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -29877,9 +28740,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -29888,8 +28751,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Upload(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Upload.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UploadBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UploadBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -29900,73 +28777,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Upload(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Upload.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_UploadBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_UploadBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -29976,7 +28793,7 @@ return errors === 0;
 validate_spec_UploadCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadUploadDeletedEvent = validate_spec_UploadDeletedEvent;
-const schema_spec_UploadDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UploadDeletedEvent"};
+const schema_spec_UploadDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UploadDeletedEvent"};
 
 function validate_spec_UploadDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UploadDeletedEvent" */;
@@ -30060,8 +28877,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -30070,24 +28887,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_UploadDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -30100,12 +28907,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("upload.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "upload.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "upload.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -30119,7 +28926,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UploadDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -30128,8 +28945,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_UploadDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UploadDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -30139,28 +28959,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_UploadDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UploadDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_UploadDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -30178,24 +28985,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -30211,10 +29018,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -30223,9 +29041,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -30234,8 +29052,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Upload(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Upload.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_UploadBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UploadBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -30246,73 +29078,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Upload(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Upload.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_UploadBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_UploadBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -30322,7 +29094,7 @@ return errors === 0;
 validate_spec_UploadDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileLinkCreatedEvent = validate_spec_FileLinkCreatedEvent;
-const schema_spec_FileLinkCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileLinkCreatedEvent"};
+const schema_spec_FileLinkCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileLinkCreatedEvent"};
 const schema_spec_FileLinkBefore = {"type":"object","properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:FileLinkBefore"};
 
 function validate_spec_FileLinkBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -30588,8 +29360,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -30598,24 +29370,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileLinkCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -30628,12 +29390,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("file_link.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file_link.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file_link.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -30647,7 +29409,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLinkCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -30656,8 +29428,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLinkCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLinkCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -30667,28 +29442,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLinkCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileLinkCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileLinkCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -30706,24 +29468,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -30739,10 +29501,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -30751,9 +29524,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -30762,8 +29535,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_FileLink(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FileLink.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_FileLinkBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FileLinkBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -30774,73 +29561,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_FileLink(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FileLink.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_FileLinkBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FileLinkBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -30850,7 +29577,7 @@ return errors === 0;
 validate_spec_FileLinkCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadFileLinkRevokedEvent = validate_spec_FileLinkRevokedEvent;
-const schema_spec_FileLinkRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileLinkRevokedEvent"};
+const schema_spec_FileLinkRevokedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"file_link.revoked"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:FileLink"},"previous_attributes":{"$ref":"spec:FileLinkBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:FileLinkRevokedEvent"};
 
 function validate_spec_FileLinkRevokedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileLinkRevokedEvent" */;
@@ -30934,8 +29661,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -30944,24 +29671,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_FileLinkRevokedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -30974,12 +29691,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("file_link.revoked" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file_link.revoked"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "file_link.revoked"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -30993,7 +29710,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLinkRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -31002,8 +29729,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_FileLinkRevokedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLinkRevokedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -31013,28 +29743,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_FileLinkRevokedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileLinkRevokedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_FileLinkRevokedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -31052,24 +29769,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -31085,10 +29802,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -31097,9 +29825,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -31108,8 +29836,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_FileLink(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FileLink.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_FileLinkBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FileLinkBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -31120,73 +29862,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_FileLink(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FileLink.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_FileLinkBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FileLinkBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -31196,7 +29878,7 @@ return errors === 0;
 validate_spec_FileLinkRevokedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSessionCreatedEvent = validate_spec_SessionCreatedEvent;
-const schema_spec_SessionCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionCreatedEvent"};
+const schema_spec_SessionCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionCreatedEvent"};
 const schema_spec_SessionBefore = {"type":"object","properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SessionBefore"};
 
 function validate_spec_SessionBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -31483,8 +30165,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -31493,24 +30175,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_SessionCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -31523,12 +30195,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("session.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "session.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "session.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -31542,7 +30214,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SessionCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -31551,8 +30233,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SessionCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SessionCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -31562,28 +30247,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SessionCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SessionCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SessionCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -31601,24 +30273,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -31634,10 +30306,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -31646,9 +30329,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -31657,8 +30340,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Session(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Session.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SessionBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SessionBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -31669,73 +30366,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Session(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Session.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_SessionBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SessionBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -31745,7 +30382,7 @@ return errors === 0;
 validate_spec_SessionCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSessionUpdatedEvent = validate_spec_SessionUpdatedEvent;
-const schema_spec_SessionUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionUpdatedEvent"};
+const schema_spec_SessionUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionUpdatedEvent"};
 
 function validate_spec_SessionUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SessionUpdatedEvent" */;
@@ -31829,8 +30466,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -31839,24 +30476,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_SessionUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -31869,12 +30496,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("session.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "session.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "session.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -31888,7 +30515,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SessionUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -31897,8 +30534,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SessionUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SessionUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -31908,28 +30548,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SessionUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SessionUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SessionUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -31947,24 +30574,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -31980,10 +30607,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -31992,9 +30630,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -32003,8 +30641,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Session(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Session.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SessionBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SessionBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -32015,73 +30667,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Session(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Session.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_SessionBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SessionBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -32091,7 +30683,7 @@ return errors === 0;
 validate_spec_SessionUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSessionDeletedEvent = validate_spec_SessionDeletedEvent;
-const schema_spec_SessionDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionDeletedEvent"};
+const schema_spec_SessionDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionDeletedEvent"};
 
 function validate_spec_SessionDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SessionDeletedEvent" */;
@@ -32175,8 +30767,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -32185,24 +30777,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_SessionDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -32215,12 +30797,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("session.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "session.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "session.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -32234,7 +30816,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SessionDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -32243,8 +30835,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SessionDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SessionDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -32254,28 +30849,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SessionDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SessionDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SessionDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -32293,24 +30875,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -32326,10 +30908,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -32338,9 +30931,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -32349,8 +30942,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Session(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Session.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SessionBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SessionBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -32361,73 +30968,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Session(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Session.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_SessionBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SessionBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -32437,7 +30984,7 @@ return errors === 0;
 validate_spec_SessionDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadMessageUpdatedEvent = validate_spec_MessageUpdatedEvent;
-const schema_spec_MessageUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MessageUpdatedEvent"};
+const schema_spec_MessageUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MessageUpdatedEvent"};
 const schema_spec_MessageBefore = {"type":"object","properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"searched":{"$ref":"spec:Searched"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MessageBefore"};
 
 function validate_spec_MessageBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -32785,8 +31332,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -32795,24 +31342,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_MessageUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -32825,12 +31362,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("message.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "message.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "message.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -32844,7 +31381,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MessageUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -32853,8 +31400,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_MessageUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MessageUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -32864,28 +31414,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_MessageUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MessageUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_MessageUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -32903,24 +31440,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -32936,10 +31473,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -32948,9 +31496,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -32959,8 +31507,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Message(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Message.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MessageBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -32971,73 +31533,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Message(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Message.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_MessageBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -33047,7 +31549,7 @@ return errors === 0;
 validate_spec_MessageUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadChatCompletedEvent = validate_spec_ChatCompletedEvent;
-const schema_spec_ChatCompletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatCompletedEvent"};
+const schema_spec_ChatCompletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatCompletedEvent"};
 
 function validate_spec_ChatCompletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ChatCompletedEvent" */;
@@ -33131,8 +31633,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -33141,24 +31643,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ChatCompletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -33171,12 +31663,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("chat.completed" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.completed"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.completed"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -33190,7 +31682,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatCompletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -33199,8 +31701,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatCompletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatCompletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -33210,28 +31715,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatCompletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatCompletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatCompletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -33249,24 +31741,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -33282,10 +31774,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -33294,9 +31797,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -33305,8 +31808,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Message(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Message.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MessageBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -33317,73 +31834,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Message(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Message.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_MessageBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -33393,7 +31850,7 @@ return errors === 0;
 validate_spec_ChatCompletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadChatFailedEvent = validate_spec_ChatFailedEvent;
-const schema_spec_ChatFailedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatFailedEvent"};
+const schema_spec_ChatFailedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatFailedEvent"};
 
 function validate_spec_ChatFailedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ChatFailedEvent" */;
@@ -33477,8 +31934,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -33487,24 +31944,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ChatFailedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -33517,12 +31964,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("chat.failed" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.failed"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.failed"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -33536,7 +31983,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatFailedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -33545,8 +32002,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatFailedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatFailedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -33556,28 +32016,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatFailedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatFailedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatFailedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -33595,24 +32042,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -33628,10 +32075,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -33640,9 +32098,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -33651,8 +32109,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Message(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Message.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MessageBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -33663,73 +32135,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Message(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Message.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_MessageBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -33739,7 +32151,7 @@ return errors === 0;
 validate_spec_ChatFailedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadChatCanceledEvent = validate_spec_ChatCanceledEvent;
-const schema_spec_ChatCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatCanceledEvent"};
+const schema_spec_ChatCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"chat.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ChatCanceledEvent"};
 
 function validate_spec_ChatCanceledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ChatCanceledEvent" */;
@@ -33823,8 +32235,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -33833,24 +32245,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ChatCanceledEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -33863,12 +32265,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("chat.canceled" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.canceled"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "chat.canceled"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -33882,7 +32284,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatCanceledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -33891,8 +32303,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ChatCanceledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatCanceledEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -33902,28 +32317,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ChatCanceledEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatCanceledEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ChatCanceledEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -33941,24 +32343,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -33974,10 +32376,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -33986,9 +32399,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -33997,8 +32410,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Message(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Message.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_MessageBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -34009,73 +32436,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Message(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Message.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_MessageBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MessageBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -34085,7 +32452,7 @@ return errors === 0;
 validate_spec_ChatCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadKnowledgeBaseCreatedEvent = validate_spec_KnowledgeBaseCreatedEvent;
-const schema_spec_KnowledgeBaseCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseCreatedEvent"};
+const schema_spec_KnowledgeBaseCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseCreatedEvent"};
 const schema_spec_KnowledgeBaseBefore = {"type":"object","properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:KnowledgeBaseBefore"};
 
 function validate_spec_KnowledgeBaseBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -34483,8 +32850,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -34493,24 +32860,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_KnowledgeBaseCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -34523,12 +32880,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("knowledge_base.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "knowledge_base.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "knowledge_base.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -34542,7 +32899,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeBaseCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -34551,8 +32918,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeBaseCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -34562,28 +32932,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -34601,24 +32958,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -34634,10 +32991,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -34646,9 +33014,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -34657,8 +33025,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeBase(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeBase.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeBaseBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeBaseBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -34669,73 +33051,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeBase(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeBase.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeBaseBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeBaseBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -34745,7 +33067,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadKnowledgeBaseUpdatedEvent = validate_spec_KnowledgeBaseUpdatedEvent;
-const schema_spec_KnowledgeBaseUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseUpdatedEvent"};
+const schema_spec_KnowledgeBaseUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseUpdatedEvent"};
 
 function validate_spec_KnowledgeBaseUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseUpdatedEvent" */;
@@ -34829,8 +33151,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -34839,24 +33161,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_KnowledgeBaseUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -34869,12 +33181,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("knowledge_base.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "knowledge_base.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "knowledge_base.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -34888,7 +33200,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeBaseUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -34897,8 +33219,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeBaseUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -34908,28 +33233,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -34947,24 +33259,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -34980,10 +33292,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -34992,9 +33315,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -35003,8 +33326,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeBase(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeBase.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeBaseBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeBaseBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -35015,73 +33352,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeBase(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeBase.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeBaseBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeBaseBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -35091,7 +33368,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadKnowledgeBaseDeletedEvent = validate_spec_KnowledgeBaseDeletedEvent;
-const schema_spec_KnowledgeBaseDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseDeletedEvent"};
+const schema_spec_KnowledgeBaseDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseDeletedEvent"};
 
 function validate_spec_KnowledgeBaseDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseDeletedEvent" */;
@@ -35175,8 +33452,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -35185,24 +33462,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_KnowledgeBaseDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -35215,12 +33482,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("knowledge_base.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "knowledge_base.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "knowledge_base.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -35234,7 +33501,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeBaseDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -35243,8 +33520,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_KnowledgeBaseDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -35254,28 +33534,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBaseDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -35293,24 +33560,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -35326,10 +33593,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -35338,9 +33616,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -35349,8 +33627,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeBase(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeBase.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeBaseBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeBaseBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -35361,73 +33653,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeBase(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeBase.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeBaseBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeBaseBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -35437,7 +33669,7 @@ return errors === 0;
 validate_spec_KnowledgeBaseDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentCreatedEvent = validate_spec_DocumentCreatedEvent;
-const schema_spec_DocumentCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentCreatedEvent"};
+const schema_spec_DocumentCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentCreatedEvent"};
 const schema_spec_KnowledgeDocumentBefore = {"type":"object","properties":{"id":{"$ref":"spec:DocumentId"},"knowledge_base_id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:DocumentName"},"source":{"type":"object","required":["type","file_id"],"properties":{"type":{"type":"string","enum":["text","file"]},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"additionalProperties":false},"content_type":{"type":"string"},"status":{"$ref":"spec:DocumentStatus"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string","enum":["unsupported","encrypted","damaged","empty","too_large","too_slow","too_much_memory","unavailable"]},"message":{"type":"string"}},"additionalProperties":false},"sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},"tokens":{"type":"integer","minimum":0},"chunk_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"indexed_at":{"type":["string","null"],"format":"date-time"}},"additionalProperties":false,"$id":"spec:KnowledgeDocumentBefore"};
 
 function validate_spec_KnowledgeDocumentBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -35919,8 +34151,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -35929,24 +34161,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_DocumentCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -35959,12 +34181,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("document.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -35978,7 +34200,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -35987,8 +34219,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -35998,28 +34233,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -36037,24 +34259,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -36070,10 +34292,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -36082,9 +34315,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -36093,8 +34326,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -36105,73 +34352,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeDocument(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeDocumentBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -36181,7 +34368,7 @@ return errors === 0;
 validate_spec_DocumentCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentUpdatedEvent = validate_spec_DocumentUpdatedEvent;
-const schema_spec_DocumentUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentUpdatedEvent"};
+const schema_spec_DocumentUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentUpdatedEvent"};
 
 function validate_spec_DocumentUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentUpdatedEvent" */;
@@ -36265,8 +34452,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -36275,24 +34462,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_DocumentUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -36305,12 +34482,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("document.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -36324,7 +34501,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -36333,8 +34520,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -36344,28 +34534,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -36383,24 +34560,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -36416,10 +34593,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -36428,9 +34616,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -36439,8 +34627,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -36451,73 +34653,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeDocument(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeDocumentBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -36527,7 +34669,7 @@ return errors === 0;
 validate_spec_DocumentUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentReadyEvent = validate_spec_DocumentReadyEvent;
-const schema_spec_DocumentReadyEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.ready"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentReadyEvent"};
+const schema_spec_DocumentReadyEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.ready"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentReadyEvent"};
 
 function validate_spec_DocumentReadyEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentReadyEvent" */;
@@ -36611,8 +34753,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -36621,24 +34763,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_DocumentReadyEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -36651,12 +34783,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("document.ready" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.ready"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.ready"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -36670,7 +34802,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentReadyEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -36679,8 +34821,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentReadyEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentReadyEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -36690,28 +34835,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentReadyEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentReadyEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentReadyEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -36729,24 +34861,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -36762,10 +34894,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -36774,9 +34917,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -36785,8 +34928,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -36797,73 +34954,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeDocument(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeDocumentBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -36873,7 +34970,7 @@ return errors === 0;
 validate_spec_DocumentReadyEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentFailedEvent = validate_spec_DocumentFailedEvent;
-const schema_spec_DocumentFailedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentFailedEvent"};
+const schema_spec_DocumentFailedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.failed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentFailedEvent"};
 
 function validate_spec_DocumentFailedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentFailedEvent" */;
@@ -36957,8 +35054,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -36967,24 +35064,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_DocumentFailedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -36997,12 +35084,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("document.failed" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.failed"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.failed"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -37016,7 +35103,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentFailedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -37025,8 +35122,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentFailedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentFailedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -37036,28 +35136,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentFailedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentFailedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentFailedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -37075,24 +35162,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -37108,10 +35195,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -37120,9 +35218,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -37131,8 +35229,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -37143,73 +35255,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeDocument(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeDocumentBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -37219,7 +35271,7 @@ return errors === 0;
 validate_spec_DocumentFailedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadDocumentDeletedEvent = validate_spec_DocumentDeletedEvent;
-const schema_spec_DocumentDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentDeletedEvent"};
+const schema_spec_DocumentDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"document.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeDocument"},"previous_attributes":{"$ref":"spec:KnowledgeDocumentBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:DocumentDeletedEvent"};
 
 function validate_spec_DocumentDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:DocumentDeletedEvent" */;
@@ -37303,8 +35355,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -37313,24 +35365,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_DocumentDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -37343,12 +35385,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("document.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "document.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -37362,7 +35404,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -37371,8 +35423,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_DocumentDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -37382,28 +35437,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_DocumentDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_DocumentDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -37421,24 +35463,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -37454,10 +35496,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -37466,9 +35519,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -37477,8 +35530,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_KnowledgeDocument(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_KnowledgeDocumentBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -37489,73 +35556,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_KnowledgeDocument(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocument.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_KnowledgeDocumentBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_KnowledgeDocumentBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -37565,7 +35572,7 @@ return errors === 0;
 validate_spec_DocumentDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProductCreatedEvent = validate_spec_ProductCreatedEvent;
-const schema_spec_ProductCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProductCreatedEvent"};
+const schema_spec_ProductCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProductCreatedEvent"};
 const schema_spec_ProductBefore = {"type":"object","properties":{"id":{"$ref":"spec:ProductId"},"name":{"type":"string"},"description":{"type":["string","null"]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ProductBefore"};
 
 function validate_spec_ProductBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -37752,8 +35759,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -37762,24 +35769,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProductCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -37792,12 +35789,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("product.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "product.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "product.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -37811,7 +35808,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProductCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -37820,8 +35827,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProductCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProductCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -37831,28 +35841,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProductCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProductCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProductCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -37870,24 +35867,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -37903,10 +35900,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -37915,9 +35923,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -37926,8 +35934,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Product(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Product.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProductBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProductBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -37938,73 +35960,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Product(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Product.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProductBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProductBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -38014,7 +35976,7 @@ return errors === 0;
 validate_spec_ProductCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadProductUpdatedEvent = validate_spec_ProductUpdatedEvent;
-const schema_spec_ProductUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProductUpdatedEvent"};
+const schema_spec_ProductUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"product.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Product"},"previous_attributes":{"$ref":"spec:ProductBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProductUpdatedEvent"};
 
 function validate_spec_ProductUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProductUpdatedEvent" */;
@@ -38098,8 +36060,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -38108,24 +36070,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ProductUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -38138,12 +36090,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("product.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "product.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "product.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -38157,7 +36109,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProductUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -38166,8 +36128,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_ProductUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProductUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -38177,28 +36142,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_ProductUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProductUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_ProductUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -38216,24 +36168,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -38249,10 +36201,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -38261,9 +36224,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -38272,8 +36235,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Product(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Product.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_ProductBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProductBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -38284,73 +36261,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Product(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Product.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_ProductBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProductBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -38360,7 +36277,7 @@ return errors === 0;
 validate_spec_ProductUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadPriceCreatedEvent = validate_spec_PriceCreatedEvent;
-const schema_spec_PriceCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PriceCreatedEvent"};
+const schema_spec_PriceCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PriceCreatedEvent"};
 const schema_spec_PriceBefore = {"type":"object","properties":{"id":{"$ref":"spec:PriceId"},"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"recurring":{"anyOf":[{"$ref":"spec:Recurring"},{"type":"null"}]},"active":{"type":"boolean"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:PriceBefore"};
 
 function validate_spec_PriceBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -38586,8 +36503,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -38596,24 +36513,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_PriceCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -38626,12 +36533,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("price.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "price.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "price.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -38645,7 +36552,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_PriceCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -38654,8 +36571,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_PriceCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_PriceCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -38665,28 +36585,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_PriceCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_PriceCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_PriceCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -38704,24 +36611,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -38737,10 +36644,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -38749,9 +36667,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -38760,8 +36678,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Price(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Price.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_PriceBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PriceBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -38772,73 +36704,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Price(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Price.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_PriceBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_PriceBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -38848,7 +36720,7 @@ return errors === 0;
 validate_spec_PriceCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadPriceUpdatedEvent = validate_spec_PriceUpdatedEvent;
-const schema_spec_PriceUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PriceUpdatedEvent"};
+const schema_spec_PriceUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"price.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Price"},"previous_attributes":{"$ref":"spec:PriceBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:PriceUpdatedEvent"};
 
 function validate_spec_PriceUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PriceUpdatedEvent" */;
@@ -38932,8 +36804,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -38942,24 +36814,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_PriceUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -38972,12 +36834,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("price.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "price.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "price.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -38991,7 +36853,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_PriceUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -39000,8 +36872,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_PriceUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_PriceUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -39011,28 +36886,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_PriceUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_PriceUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_PriceUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -39050,24 +36912,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -39083,10 +36945,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -39095,9 +36968,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -39106,8 +36979,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Price(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Price.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_PriceBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PriceBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -39118,73 +37005,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Price(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Price.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_PriceBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_PriceBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -39194,7 +37021,7 @@ return errors === 0;
 validate_spec_PriceUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderCreatedEvent = validate_spec_OrderCreatedEvent;
-const schema_spec_OrderCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderCreatedEvent"};
+const schema_spec_OrderCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderCreatedEvent"};
 const schema_spec_OrderBefore = {"type":"object","properties":{"id":{"$ref":"spec:OrderId"},"number":{"type":"string"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:OrderStatus"},"items":{"type":"array","items":{"$ref":"spec:OrderItem"}},"subtotal_amount":{"$ref":"spec:Amount"},"total_amount":{"$ref":"spec:Amount"},"refunded_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"checkout_id":{"anyOf":[{"$ref":"spec:CheckoutId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"metadata":{"$ref":"spec:Metadata"},"paid_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:OrderBefore"};
 
 function validate_spec_OrderBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -39598,8 +37425,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -39608,24 +37435,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_OrderCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -39638,12 +37455,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("order.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -39657,7 +37474,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -39666,8 +37493,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -39677,28 +37507,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -39716,24 +37533,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -39749,10 +37566,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -39761,9 +37589,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -39772,8 +37600,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Order(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Order.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_OrderBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -39784,73 +37626,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Order(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Order.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_OrderBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -39860,7 +37642,7 @@ return errors === 0;
 validate_spec_OrderCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderPaidEvent = validate_spec_OrderPaidEvent;
-const schema_spec_OrderPaidEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.paid"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderPaidEvent"};
+const schema_spec_OrderPaidEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.paid"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderPaidEvent"};
 
 function validate_spec_OrderPaidEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderPaidEvent" */;
@@ -39944,8 +37726,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -39954,24 +37736,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_OrderPaidEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -39984,12 +37756,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("order.paid" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.paid"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.paid"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -40003,7 +37775,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderPaidEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -40012,8 +37794,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderPaidEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderPaidEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -40023,28 +37808,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderPaidEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderPaidEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderPaidEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -40062,24 +37834,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -40095,10 +37867,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -40107,9 +37890,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -40118,8 +37901,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Order(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Order.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_OrderBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -40130,73 +37927,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Order(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Order.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_OrderBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -40206,7 +37943,7 @@ return errors === 0;
 validate_spec_OrderPaidEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderCanceledEvent = validate_spec_OrderCanceledEvent;
-const schema_spec_OrderCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderCanceledEvent"};
+const schema_spec_OrderCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderCanceledEvent"};
 
 function validate_spec_OrderCanceledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderCanceledEvent" */;
@@ -40290,8 +38027,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -40300,24 +38037,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_OrderCanceledEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -40330,12 +38057,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("order.canceled" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.canceled"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.canceled"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -40349,7 +38076,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderCanceledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -40358,8 +38095,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderCanceledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderCanceledEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -40369,28 +38109,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderCanceledEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderCanceledEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderCanceledEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -40408,24 +38135,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -40441,10 +38168,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -40453,9 +38191,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -40464,8 +38202,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Order(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Order.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_OrderBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -40476,73 +38228,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Order(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Order.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_OrderBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -40552,7 +38244,7 @@ return errors === 0;
 validate_spec_OrderCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadOrderRefundedEvent = validate_spec_OrderRefundedEvent;
-const schema_spec_OrderRefundedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.refunded"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderRefundedEvent"};
+const schema_spec_OrderRefundedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"order.refunded"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Order"},"previous_attributes":{"$ref":"spec:OrderBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:OrderRefundedEvent"};
 
 function validate_spec_OrderRefundedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OrderRefundedEvent" */;
@@ -40636,8 +38328,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -40646,24 +38338,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_OrderRefundedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -40676,12 +38358,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("order.refunded" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.refunded"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "order.refunded"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -40695,7 +38377,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderRefundedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -40704,8 +38396,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_OrderRefundedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderRefundedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -40715,28 +38410,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_OrderRefundedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderRefundedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_OrderRefundedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -40754,24 +38436,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -40787,10 +38469,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -40799,9 +38492,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -40810,8 +38503,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Order(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Order.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_OrderBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -40822,73 +38529,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Order(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Order.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_OrderBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_OrderBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -40898,7 +38545,7 @@ return errors === 0;
 validate_spec_OrderRefundedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadRefundCreatedEvent = validate_spec_RefundCreatedEvent;
-const schema_spec_RefundCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:RefundCreatedEvent"};
+const schema_spec_RefundCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:RefundCreatedEvent"};
 const schema_spec_RefundBefore = {"type":"object","properties":{"id":{"$ref":"spec:RefundId"},"order_id":{"$ref":"spec:OrderId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"status":{"$ref":"spec:RefundStatus"},"reason":{"type":["string","null"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:RefundBefore"};
 
 function validate_spec_RefundBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -41137,8 +38784,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -41147,24 +38794,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_RefundCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -41177,12 +38814,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("refund.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "refund.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "refund.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -41196,7 +38833,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_RefundCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -41205,8 +38852,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_RefundCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_RefundCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -41216,28 +38866,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_RefundCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_RefundCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_RefundCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -41255,24 +38892,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -41288,10 +38925,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -41300,9 +38948,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -41311,8 +38959,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Refund(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Refund.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_RefundBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RefundBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -41323,73 +38985,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Refund(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Refund.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_RefundBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_RefundBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -41399,7 +39001,7 @@ return errors === 0;
 validate_spec_RefundCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadRefundUpdatedEvent = validate_spec_RefundUpdatedEvent;
-const schema_spec_RefundUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:RefundUpdatedEvent"};
+const schema_spec_RefundUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"refund.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Refund"},"previous_attributes":{"$ref":"spec:RefundBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:RefundUpdatedEvent"};
 
 function validate_spec_RefundUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:RefundUpdatedEvent" */;
@@ -41483,8 +39085,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -41493,24 +39095,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_RefundUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -41523,12 +39115,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("refund.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "refund.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "refund.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -41542,7 +39134,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_RefundUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -41551,8 +39153,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_RefundUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_RefundUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -41562,28 +39167,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_RefundUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_RefundUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_RefundUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -41601,24 +39193,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -41634,10 +39226,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -41646,9 +39249,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -41657,8 +39260,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Refund(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Refund.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_RefundBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RefundBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -41669,73 +39286,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Refund(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Refund.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_RefundBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_RefundBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -41745,7 +39302,7 @@ return errors === 0;
 validate_spec_RefundUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadCheckoutCreatedEvent = validate_spec_CheckoutCreatedEvent;
-const schema_spec_CheckoutCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutCreatedEvent"};
+const schema_spec_CheckoutCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutCreatedEvent"};
 const schema_spec_CheckoutBefore = {"type":"object","properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:CheckoutBefore"};
 
 function validate_spec_CheckoutBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -42128,8 +39685,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -42138,24 +39695,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_CheckoutCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -42168,12 +39715,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("checkout.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "checkout.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "checkout.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -42187,7 +39734,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -42196,8 +39753,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_CheckoutCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -42207,28 +39767,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_CheckoutCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_CheckoutCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_CheckoutCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -42246,24 +39793,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -42279,10 +39826,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -42291,9 +39849,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -42302,8 +39860,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Checkout(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Checkout.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_CheckoutBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CheckoutBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -42314,73 +39886,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Checkout(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Checkout.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_CheckoutBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_CheckoutBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -42390,7 +39902,7 @@ return errors === 0;
 validate_spec_CheckoutCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadCheckoutCompletedEvent = validate_spec_CheckoutCompletedEvent;
-const schema_spec_CheckoutCompletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutCompletedEvent"};
+const schema_spec_CheckoutCompletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.completed"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutCompletedEvent"};
 
 function validate_spec_CheckoutCompletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutCompletedEvent" */;
@@ -42474,8 +39986,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -42484,24 +39996,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_CheckoutCompletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -42514,12 +40016,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("checkout.completed" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "checkout.completed"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "checkout.completed"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -42533,7 +40035,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutCompletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -42542,8 +40054,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutCompletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_CheckoutCompletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -42553,28 +40068,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_CheckoutCompletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_CheckoutCompletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_CheckoutCompletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -42592,24 +40094,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -42625,10 +40127,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -42637,9 +40150,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -42648,8 +40161,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Checkout(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Checkout.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_CheckoutBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CheckoutBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -42660,73 +40187,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Checkout(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Checkout.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_CheckoutBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_CheckoutBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -42736,7 +40203,7 @@ return errors === 0;
 validate_spec_CheckoutCompletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadCheckoutExpiredEvent = validate_spec_CheckoutExpiredEvent;
-const schema_spec_CheckoutExpiredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.expired"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutExpiredEvent"};
+const schema_spec_CheckoutExpiredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.expired"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutExpiredEvent"};
 
 function validate_spec_CheckoutExpiredEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutExpiredEvent" */;
@@ -42820,8 +40287,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -42830,24 +40297,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_CheckoutExpiredEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -42860,12 +40317,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("checkout.expired" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "checkout.expired"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "checkout.expired"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -42879,7 +40336,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutExpiredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -42888,8 +40355,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutExpiredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_CheckoutExpiredEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -42899,28 +40369,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_CheckoutExpiredEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_CheckoutExpiredEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_CheckoutExpiredEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -42938,24 +40395,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -42971,10 +40428,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -42983,9 +40451,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -42994,8 +40462,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Checkout(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Checkout.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_CheckoutBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CheckoutBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -43006,73 +40488,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Checkout(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Checkout.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_CheckoutBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_CheckoutBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -43082,7 +40504,7 @@ return errors === 0;
 validate_spec_CheckoutExpiredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSubscriptionCreatedEvent = validate_spec_SubscriptionCreatedEvent;
-const schema_spec_SubscriptionCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionCreatedEvent"};
+const schema_spec_SubscriptionCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionCreatedEvent"};
 const schema_spec_SubscriptionBefore = {"type":"object","properties":{"id":{"$ref":"spec:SubscriptionId"},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"status":{"$ref":"spec:SubscriptionStatus"},"price_id":{"$ref":"spec:PriceId"},"quantity":{"type":"integer","minimum":1},"current_period_start":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"current_period_end":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"cancel_at_period_end":{"type":"boolean"},"canceled_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"ended_at":{"anyOf":[{"$ref":"spec:Timestamp"},{"type":"null"}]},"latest_order_id":{"$ref":"spec:OrderId"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SubscriptionBefore"};
 
 function validate_spec_SubscriptionBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -43523,8 +40945,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -43533,24 +40955,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_SubscriptionCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -43563,12 +40975,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("subscription.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "subscription.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "subscription.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -43582,7 +40994,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SubscriptionCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -43591,8 +41013,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SubscriptionCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -43602,28 +41027,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -43641,24 +41053,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -43674,10 +41086,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -43686,9 +41109,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -43697,8 +41120,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Subscription(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Subscription.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SubscriptionBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SubscriptionBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -43709,73 +41146,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Subscription(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Subscription.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_SubscriptionBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SubscriptionBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -43785,7 +41162,7 @@ return errors === 0;
 validate_spec_SubscriptionCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSubscriptionUpdatedEvent = validate_spec_SubscriptionUpdatedEvent;
-const schema_spec_SubscriptionUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionUpdatedEvent"};
+const schema_spec_SubscriptionUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionUpdatedEvent"};
 
 function validate_spec_SubscriptionUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SubscriptionUpdatedEvent" */;
@@ -43869,8 +41246,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -43879,24 +41256,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_SubscriptionUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -43909,12 +41276,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("subscription.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "subscription.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "subscription.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -43928,7 +41295,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SubscriptionUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -43937,8 +41314,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SubscriptionUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SubscriptionUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -43948,28 +41328,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SubscriptionUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SubscriptionUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SubscriptionUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -43987,24 +41354,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -44020,10 +41387,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -44032,9 +41410,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -44043,8 +41421,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Subscription(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Subscription.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SubscriptionBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SubscriptionBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -44055,73 +41447,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Subscription(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Subscription.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_SubscriptionBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SubscriptionBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -44131,7 +41463,7 @@ return errors === 0;
 validate_spec_SubscriptionUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadSubscriptionCanceledEvent = validate_spec_SubscriptionCanceledEvent;
-const schema_spec_SubscriptionCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionCanceledEvent"};
+const schema_spec_SubscriptionCanceledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"subscription.canceled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Subscription"},"previous_attributes":{"$ref":"spec:SubscriptionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SubscriptionCanceledEvent"};
 
 function validate_spec_SubscriptionCanceledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SubscriptionCanceledEvent" */;
@@ -44215,8 +41547,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -44225,24 +41557,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_SubscriptionCanceledEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -44255,12 +41577,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("subscription.canceled" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "subscription.canceled"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "subscription.canceled"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -44274,7 +41596,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SubscriptionCanceledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -44283,8 +41615,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_SubscriptionCanceledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCanceledEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -44294,28 +41629,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCanceledEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCanceledEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_SubscriptionCanceledEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -44333,24 +41655,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -44366,10 +41688,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -44378,9 +41711,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -44389,8 +41722,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_Subscription(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Subscription.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_SubscriptionBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SubscriptionBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -44401,73 +41748,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_Subscription(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Subscription.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_SubscriptionBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SubscriptionBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -44477,7 +41764,7 @@ return errors === 0;
 validate_spec_SubscriptionCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointCreatedEvent = validate_spec_WebhookEndpointCreatedEvent;
-const schema_spec_WebhookEndpointCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointCreatedEvent"};
+const schema_spec_WebhookEndpointCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointCreatedEvent"};
 const schema_spec_WebhookEndpointBefore = {"type":"object","properties":{"id":{"$ref":"spec:WebhookEndpointId"},"url":{"$ref":"spec:WebhookUrl"},"description":{"type":["string","null"]},"event_types":{"type":"array","minItems":1,"maxItems":100,"uniqueItems":true,"items":{"$ref":"spec:EventSelector"}},"enabled":{"type":"boolean"},"disabled_reason":{"type":["string","null"],"enum":["gone","failing",null]},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:WebhookEndpointBefore"};
 
 function validate_spec_WebhookEndpointBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -44755,8 +42042,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -44765,24 +42052,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointCreatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -44795,12 +42072,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_endpoint.created" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.created"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.created"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -44814,7 +42091,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -44823,8 +42110,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointCreatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointCreatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -44834,28 +42124,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointCreatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointCreatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointCreatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -44873,24 +42150,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -44906,10 +42183,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -44918,9 +42206,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -44929,8 +42217,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -44941,73 +42243,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookEndpoint(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookEndpointBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -45017,7 +42259,7 @@ return errors === 0;
 validate_spec_WebhookEndpointCreatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointUpdatedEvent = validate_spec_WebhookEndpointUpdatedEvent;
-const schema_spec_WebhookEndpointUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointUpdatedEvent"};
+const schema_spec_WebhookEndpointUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointUpdatedEvent"};
 
 function validate_spec_WebhookEndpointUpdatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointUpdatedEvent" */;
@@ -45101,8 +42343,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -45111,24 +42353,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointUpdatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -45141,12 +42373,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_endpoint.updated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.updated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.updated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -45160,7 +42392,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -45169,8 +42411,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointUpdatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointUpdatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -45180,28 +42425,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointUpdatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointUpdatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointUpdatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -45219,24 +42451,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -45252,10 +42484,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -45264,9 +42507,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -45275,8 +42518,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -45287,73 +42544,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookEndpoint(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookEndpointBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -45363,7 +42560,7 @@ return errors === 0;
 validate_spec_WebhookEndpointUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointDeletedEvent = validate_spec_WebhookEndpointDeletedEvent;
-const schema_spec_WebhookEndpointDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointDeletedEvent"};
+const schema_spec_WebhookEndpointDeletedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.deleted"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointDeletedEvent"};
 
 function validate_spec_WebhookEndpointDeletedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointDeletedEvent" */;
@@ -45447,8 +42644,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -45457,24 +42654,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointDeletedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -45487,12 +42674,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_endpoint.deleted" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.deleted"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.deleted"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -45506,7 +42693,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -45515,8 +42712,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointDeletedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDeletedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -45526,28 +42726,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDeletedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDeletedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDeletedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -45565,24 +42752,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -45598,10 +42785,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -45610,9 +42808,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -45621,8 +42819,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -45633,73 +42845,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookEndpoint(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookEndpointBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -45709,7 +42861,7 @@ return errors === 0;
 validate_spec_WebhookEndpointDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointSecretRotatedEvent = validate_spec_WebhookEndpointSecretRotatedEvent;
-const schema_spec_WebhookEndpointSecretRotatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.secret_rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointSecretRotatedEvent"};
+const schema_spec_WebhookEndpointSecretRotatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.secret_rotated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointSecretRotatedEvent"};
 
 function validate_spec_WebhookEndpointSecretRotatedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointSecretRotatedEvent" */;
@@ -45793,8 +42945,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -45803,24 +42955,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointSecretRotatedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -45833,12 +42975,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_endpoint.secret_rotated" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.secret_rotated"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.secret_rotated"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -45852,7 +42994,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointSecretRotatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -45861,8 +43013,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointSecretRotatedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointSecretRotatedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -45872,28 +43027,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointSecretRotatedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointSecretRotatedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointSecretRotatedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -45911,24 +43053,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -45944,10 +43086,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -45956,9 +43109,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -45967,8 +43120,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -45979,73 +43146,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookEndpoint(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookEndpointBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -46055,7 +43162,7 @@ return errors === 0;
 validate_spec_WebhookEndpointSecretRotatedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointTestedEvent = validate_spec_WebhookEndpointTestedEvent;
-const schema_spec_WebhookEndpointTestedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.tested"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointTestedEvent"};
+const schema_spec_WebhookEndpointTestedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.tested"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointTestedEvent"};
 
 function validate_spec_WebhookEndpointTestedEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointTestedEvent" */;
@@ -46139,8 +43246,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -46149,24 +43256,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointTestedEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -46179,12 +43276,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_endpoint.tested" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.tested"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.tested"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -46198,7 +43295,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointTestedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -46207,8 +43314,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointTestedEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointTestedEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -46218,28 +43328,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointTestedEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointTestedEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointTestedEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -46257,24 +43354,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -46290,10 +43387,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -46302,9 +43410,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -46313,8 +43421,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -46325,73 +43447,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookEndpoint(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookEndpointBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -46401,7 +43463,7 @@ return errors === 0;
 validate_spec_WebhookEndpointTestedEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointRecoveredEvent = validate_spec_WebhookEndpointRecoveredEvent;
-const schema_spec_WebhookEndpointRecoveredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.recovered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookRecovery"},"previous_attributes":{"$ref":"spec:WebhookRecoveryBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointRecoveredEvent"};
+const schema_spec_WebhookEndpointRecoveredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.recovered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookRecovery"},"previous_attributes":{"$ref":"spec:WebhookRecoveryBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointRecoveredEvent"};
 const schema_spec_WebhookRecoveryBefore = {"type":"object","properties":{"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"since":{"$ref":"spec:Timestamp"},"recovered":{"type":"integer","minimum":0},"has_more":{"type":"boolean"}},"additionalProperties":false,"$id":"spec:WebhookRecoveryBefore"};
 
 function validate_spec_WebhookRecoveryBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -46576,8 +43638,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -46586,24 +43648,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointRecoveredEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -46616,12 +43668,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_endpoint.recovered" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.recovered"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.recovered"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -46635,7 +43687,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointRecoveredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -46644,8 +43706,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointRecoveredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointRecoveredEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -46655,28 +43720,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointRecoveredEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointRecoveredEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointRecoveredEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -46694,24 +43746,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -46727,10 +43779,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -46739,9 +43802,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -46750,8 +43813,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookRecovery(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookRecovery.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookRecoveryBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookRecoveryBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -46762,73 +43839,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookRecovery(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookRecovery.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookRecoveryBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookRecoveryBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -46838,7 +43855,7 @@ return errors === 0;
 validate_spec_WebhookEndpointRecoveredEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookEndpointDisabledEvent = validate_spec_WebhookEndpointDisabledEvent;
-const schema_spec_WebhookEndpointDisabledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.disabled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointDisabledEvent"};
+const schema_spec_WebhookEndpointDisabledEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_endpoint.disabled"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookEndpoint"},"previous_attributes":{"$ref":"spec:WebhookEndpointBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookEndpointDisabledEvent"};
 
 function validate_spec_WebhookEndpointDisabledEvent(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:WebhookEndpointDisabledEvent" */;
@@ -46922,8 +43939,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -46932,24 +43949,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookEndpointDisabledEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -46962,12 +43969,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_endpoint.disabled" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.disabled"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_endpoint.disabled"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -46981,7 +43988,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointDisabledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -46990,8 +44007,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookEndpointDisabledEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDisabledEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -47001,28 +44021,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDisabledEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDisabledEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookEndpointDisabledEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -47040,24 +44047,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -47073,10 +44080,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -47085,9 +44103,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -47096,8 +44114,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookEndpoint(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookEndpointBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -47108,73 +44140,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookEndpoint(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpoint.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookEndpointBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookEndpointBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }
@@ -47184,7 +44156,7 @@ return errors === 0;
 validate_spec_WebhookEndpointDisabledEvent.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.payloadWebhookDeliveryRedeliveredEvent = validate_spec_WebhookDeliveryRedeliveredEvent;
-const schema_spec_WebhookDeliveryRedeliveredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_delivery.redelivered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookDeliveryInEvents"},"previous_attributes":{"$ref":"spec:WebhookDeliveryInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookDeliveryRedeliveredEvent"};
+const schema_spec_WebhookDeliveryRedeliveredEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"webhook_delivery.redelivered"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:WebhookDeliveryInEvents"},"previous_attributes":{"$ref":"spec:WebhookDeliveryInEventsBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:WebhookDeliveryRedeliveredEvent"};
 const schema_spec_WebhookDeliveryInEventsBefore = {"type":"object","properties":{"id":{"$ref":"spec:WebhookDeliveryId"},"endpoint_id":{"$ref":"spec:WebhookEndpointId"},"event_id":{"$ref":"spec:EventId"},"event_type":{"$ref":"spec:EventType"},"status":{"$ref":"spec:WebhookDeliveryStatus"},"next_attempt_at":{"type":["string","null"],"format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:WebhookDeliveryInEventsBefore"};
 
 function validate_spec_WebhookDeliveryInEventsBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -47377,8 +44349,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.sequence === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "sequence"},message:"must have required property '"+"sequence"+"'"};
+if(data.data === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -47387,24 +44359,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.data === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "data"},message:"must have required property '"+"data"+"'"};
+for(const key0 in data){
+if(!((((((((key0 === "id") || (key0 === "type")) || (key0 === "created_at")) || (key0 === "api_version")) || (key0 === "project_id")) || (key0 === "request_id")) || (key0 === "actor")) || (key0 === "data"))){
+const err8 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_WebhookDeliveryRedeliveredEvent.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
 }
 errors++;
 }
@@ -47417,12 +44379,12 @@ errors = vErrors.length;
 }
 if(data.type !== undefined){
 if("webhook_delivery.redelivered" !== data.type){
-const err10 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_delivery.redelivered"},message:"must be equal to constant"};
+const err9 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "webhook_delivery.redelivered"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err9];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err9);
 }
 errors++;
 }
@@ -47436,7 +44398,17 @@ errors = vErrors.length;
 if(data.api_version !== undefined){
 let data3 = data.api_version;
 if(typeof data3 !== "string"){
-const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err10 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!(data3 === "v1")){
+const err11 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookDeliveryRedeliveredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -47445,8 +44417,11 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!(data3 === "v1")){
-const err12 = {instancePath:instancePath+"/api_version",schemaPath:"#/properties/api_version/enum",keyword:"enum",params:{allowedValues: schema_spec_WebhookDeliveryRedeliveredEvent.properties.api_version.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.project_id !== undefined){
+let data4 = data.project_id;
+if((typeof data4 !== "string") && (data4 !== null)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryRedeliveredEvent.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -47456,28 +44431,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.project_id !== undefined){
-let data4 = data.project_id;
-if((typeof data4 !== "string") && (data4 !== null)){
-const err13 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryRedeliveredEvent.properties.project_id.type},message:"must be string,null"};
+if(data.request_id !== undefined){
+let data5 = data.request_id;
+if((typeof data5 !== "string") && (data5 !== null)){
+const err13 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryRedeliveredEvent.properties.request_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.request_id !== undefined){
-let data5 = data.request_id;
-if((typeof data5 !== "string") && (data5 !== null)){
-const err14 = {instancePath:instancePath+"/request_id",schemaPath:"#/properties/request_id/type",keyword:"type",params:{type: schema_spec_WebhookDeliveryRedeliveredEvent.properties.request_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
 }
 errors++;
 }
@@ -47495,24 +44457,24 @@ var _valid0 = _errs13 === errors;
 valid1 = valid1 || _valid0;
 const _errs14 = errors;
 if(data6 !== null){
-const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err14 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err14];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err14);
 }
 errors++;
 }
 var _valid0 = _errs14 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err16 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err15 = {instancePath:instancePath+"/actor",schemaPath:"#/properties/actor/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err15];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -47528,10 +44490,21 @@ vErrors = null;
 }
 }
 }
-if(data.sequence !== undefined){
-let data7 = data.sequence;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.data !== undefined){
+let data7 = data.data;
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(data7.object === undefined){
+const err16 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if(data7.previous_attributes === undefined){
+const err17 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -47540,9 +44513,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 9007199254740991 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [1,9007199254740991]},message:"must be <= 9007199254740991"};
+for(const key1 in data7){
+if(!((key1 === "object") || (key1 === "previous_attributes"))){
+const err18 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -47551,8 +44524,22 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err19 = {instancePath:instancePath+"/sequence",schemaPath:"#/properties/sequence/minimum",keyword:"minimum",params:{limit: 1, range: [1,9007199254740991]},message:"must be >= 1"};
+}
+if(data7.object !== undefined){
+if(!(validate_spec_WebhookDeliveryInEvents(data7.object, {instancePath:instancePath+"/data/object",parentData:data7,parentDataProperty:"object",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookDeliveryInEvents.errors);
+errors = vErrors.length;
+}
+}
+if(data7.previous_attributes !== undefined){
+if(!(validate_spec_WebhookDeliveryInEventsBefore(data7.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data7,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookDeliveryInEventsBefore.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -47563,73 +44550,13 @@ errors++;
 }
 }
 }
-if(data.data !== undefined){
-let data8 = data.data;
-if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
-if(data8.object === undefined){
-const err20 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "object"},message:"must have required property '"+"object"+"'"};
+else {
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
-}
-errors++;
-}
-if(data8.previous_attributes === undefined){
-const err21 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/required",keyword:"required",params:{missingProperty: "previous_attributes"},message:"must have required property '"+"previous_attributes"+"'"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-for(const key1 in data8){
-if(!((key1 === "object") || (key1 === "previous_attributes"))){
-const err22 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data8.object !== undefined){
-if(!(validate_spec_WebhookDeliveryInEvents(data8.object, {instancePath:instancePath+"/data/object",parentData:data8,parentDataProperty:"object",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookDeliveryInEvents.errors);
-errors = vErrors.length;
-}
-}
-if(data8.previous_attributes !== undefined){
-if(!(validate_spec_WebhookDeliveryInEventsBefore(data8.previous_attributes, {instancePath:instancePath+"/data/previous_attributes",parentData:data8,parentDataProperty:"previous_attributes",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookDeliveryInEventsBefore.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err23 = {instancePath:instancePath+"/data",schemaPath:"#/properties/data/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-}
-else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
 }
 errors++;
 }

@@ -21869,7 +21869,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_after"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_after":{"type":"integer","minimum":0}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -22062,7 +22062,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_19 = false
+        let addComma_18 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -22073,11 +22073,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -22093,7 +22093,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_21 = false
+        let addComma_20 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -22104,11 +22104,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_21 ? JSON_STR_COMMA : ((addComma_21 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_20 ? JSON_STR_COMMA : ((addComma_20 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_21) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_20) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -22125,18 +22125,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_18 = obj["object"]
-      if (value_object_18 !== undefined) {
+      const value_object_17 = obj["object"]
+      if (value_object_17 !== undefined) {
         json += "{\"object\":"
-        json += anonymous5(value_object_18)
+        json += anonymous5(value_object_17)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_20 = obj["previous_attributes"]
-      if (value_previous_attributes_20 !== undefined) {
+      const value_previous_attributes_19 = obj["previous_attributes"]
+      if (value_previous_attributes_19 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous6(value_previous_attributes_20)
+        json += anonymous6(value_previous_attributes_19)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -22332,18 +22332,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_sequence_15 = obj["sequence"]
-      if (value_sequence_15 !== undefined) {
-        json += ",\"sequence\":"
-        json += asInteger(value_sequence_15)
-      } else {
-        throw new Error('"sequence" is required!')
-      }
-      
-      const value_data_16 = obj["data"]
-      if (value_data_16 !== undefined) {
+      const value_data_15 = obj["data"]
+      if (value_data_15 !== undefined) {
         json += ",\"data\":"
-        json += anonymous4(value_data_16)
+        json += anonymous4(value_data_15)
       } else {
         throw new Error('"data" is required!')
       }
@@ -22395,20 +22387,34 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_has_more_22 = obj["has_more"]
-      if (value_has_more_22 !== undefined) {
+      const value_has_more_21 = obj["has_more"]
+      if (value_has_more_21 !== undefined) {
         json += ",\"has_more\":"
-        json += asBoolean(value_has_more_22)
+        json += asBoolean(value_has_more_21)
       } else {
         throw new Error('"has_more" is required!')
       }
       
-      const value_next_after_23 = obj["next_after"]
-      if (value_next_after_23 !== undefined) {
-        json += ",\"next_after\":"
-        json += asInteger(value_next_after_23)
+      const value_next_cursor_22 = obj["next_cursor"]
+      if (value_next_cursor_22 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+        if (typeof value_next_cursor_22 !== 'string') {
+          if (value_next_cursor_22 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_22 instanceof RegExp) {
+            json += asString(value_next_cursor_22.source)
+          } else {
+            json += asString(value_next_cursor_22.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_22)
+        }
+        
       } else {
-        throw new Error('"next_after" is required!')
+        throw new Error('"next_cursor" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -22427,7 +22433,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -22620,7 +22626,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_17 = false
+        let addComma_16 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -22631,11 +22637,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_17 ? JSON_STR_COMMA : ((addComma_17 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_16 ? JSON_STR_COMMA : ((addComma_16 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_17) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_16) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -22651,7 +22657,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_19 = false
+        let addComma_18 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -22662,11 +22668,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -22683,18 +22689,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_16 = obj["object"]
-      if (value_object_16 !== undefined) {
+      const value_object_15 = obj["object"]
+      if (value_object_15 !== undefined) {
         json += "{\"object\":"
-        json += anonymous3(value_object_16)
+        json += anonymous3(value_object_15)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_18 = obj["previous_attributes"]
-      if (value_previous_attributes_18 !== undefined) {
+      const value_previous_attributes_17 = obj["previous_attributes"]
+      if (value_previous_attributes_17 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous4(value_previous_attributes_18)
+        json += anonymous4(value_previous_attributes_17)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -22890,18 +22896,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_sequence_13 = obj["sequence"]
-      if (value_sequence_13 !== undefined) {
-        json += ",\"sequence\":"
-        json += asInteger(value_sequence_13)
-      } else {
-        throw new Error('"sequence" is required!')
-      }
-      
-      const value_data_14 = obj["data"]
-      if (value_data_14 !== undefined) {
+      const value_data_13 = obj["data"]
+      if (value_data_13 !== undefined) {
         json += ",\"data\":"
-        json += anonymous2(value_data_14)
+        json += anonymous2(value_data_13)
       } else {
         throw new Error('"data" is required!')
       }
@@ -24382,7 +24380,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -24778,7 +24776,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_37 = false
+        let addComma_36 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -24789,11 +24787,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_37 ? JSON_STR_COMMA : ((addComma_37 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_36 ? JSON_STR_COMMA : ((addComma_36 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_37) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_36) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -24809,7 +24807,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_39 = false
+        let addComma_38 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -24820,11 +24818,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_39 ? JSON_STR_COMMA : ((addComma_39 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_38 ? JSON_STR_COMMA : ((addComma_38 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_39) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_38) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -24841,18 +24839,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_36 = obj["object"]
-      if (value_object_36 !== undefined) {
+      const value_object_35 = obj["object"]
+      if (value_object_35 !== undefined) {
         json += "{\"object\":"
-        json += anonymous8(value_object_36)
+        json += anonymous8(value_object_35)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_38 = obj["previous_attributes"]
-      if (value_previous_attributes_38 !== undefined) {
+      const value_previous_attributes_37 = obj["previous_attributes"]
+      if (value_previous_attributes_37 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous9(value_previous_attributes_38)
+        json += anonymous9(value_previous_attributes_37)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -25048,18 +25046,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_sequence_33 = obj["sequence"]
-      if (value_sequence_33 !== undefined) {
-        json += ",\"sequence\":"
-        json += asInteger(value_sequence_33)
-      } else {
-        throw new Error('"sequence" is required!')
-      }
-      
-      const value_data_34 = obj["data"]
-      if (value_data_34 !== undefined) {
+      const value_data_33 = obj["data"]
+      if (value_data_33 !== undefined) {
         json += ",\"data\":"
-        json += anonymous7(value_data_34)
+        json += anonymous7(value_data_33)
       } else {
         throw new Error('"data" is required!')
       }
@@ -25296,18 +25286,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_40 = obj["created_at"]
-      if (value_created_at_40 !== undefined) {
+      const value_created_at_39 = obj["created_at"]
+      if (value_created_at_39 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_40)
+        json += asDateTime(value_created_at_39)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_41 = obj["updated_at"]
-      if (value_updated_at_41 !== undefined) {
+      const value_updated_at_40 = obj["updated_at"]
+      if (value_updated_at_40 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_41)
+        json += asDateTime(value_updated_at_40)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -25434,7 +25424,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","sequence","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"sequence":{"type":"integer","minimum":1,"maximum":9007199254740991},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -25830,7 +25820,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_39 = false
+        let addComma_38 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -25841,11 +25831,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_39 ? JSON_STR_COMMA : ((addComma_39 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_38 ? JSON_STR_COMMA : ((addComma_38 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_39) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_38) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -25861,7 +25851,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_41 = false
+        let addComma_40 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -25872,11 +25862,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_41 ? JSON_STR_COMMA : ((addComma_41 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_40 ? JSON_STR_COMMA : ((addComma_40 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_41) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_40) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -25893,18 +25883,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_38 = obj["object"]
-      if (value_object_38 !== undefined) {
+      const value_object_37 = obj["object"]
+      if (value_object_37 !== undefined) {
         json += "{\"object\":"
-        json += anonymous10(value_object_38)
+        json += anonymous10(value_object_37)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_40 = obj["previous_attributes"]
-      if (value_previous_attributes_40 !== undefined) {
+      const value_previous_attributes_39 = obj["previous_attributes"]
+      if (value_previous_attributes_39 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous11(value_previous_attributes_40)
+        json += anonymous11(value_previous_attributes_39)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -26100,18 +26090,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_sequence_35 = obj["sequence"]
-      if (value_sequence_35 !== undefined) {
-        json += ",\"sequence\":"
-        json += asInteger(value_sequence_35)
-      } else {
-        throw new Error('"sequence" is required!')
-      }
-      
-      const value_data_36 = obj["data"]
-      if (value_data_36 !== undefined) {
+      const value_data_35 = obj["data"]
+      if (value_data_35 !== undefined) {
         json += ",\"data\":"
-        json += anonymous9(value_data_36)
+        json += anonymous9(value_data_35)
       } else {
         throw new Error('"data" is required!')
       }
@@ -26348,18 +26330,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_42 = obj["created_at"]
-      if (value_created_at_42 !== undefined) {
+      const value_created_at_41 = obj["created_at"]
+      if (value_created_at_41 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_42)
+        json += asDateTime(value_created_at_41)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_43 = obj["updated_at"]
-      if (value_updated_at_43 !== undefined) {
+      const value_updated_at_42 = obj["updated_at"]
+      if (value_updated_at_42 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_43)
+        json += asDateTime(value_updated_at_42)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -26403,70 +26385,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_46 = obj["page"]
-      if (value_page_46 !== undefined) {
+      const value_page_45 = obj["page"]
+      if (value_page_45 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_46)
+        json += asInteger(value_page_45)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_47 = obj["limit"]
-      if (value_limit_47 !== undefined) {
+      const value_limit_46 = obj["limit"]
+      if (value_limit_46 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_47)
+        json += asInteger(value_limit_46)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_48 = obj["total"]
-      if (value_total_48 !== undefined) {
+      const value_total_47 = obj["total"]
+      if (value_total_47 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_48)
+        json += asInteger(value_total_47)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_49 = obj["total_pages"]
-      if (value_total_pages_49 !== undefined) {
+      const value_total_pages_48 = obj["total_pages"]
+      if (value_total_pages_48 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_49)
+        json += asInteger(value_total_pages_48)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_50 = obj["next_cursor"]
-      if (value_next_cursor_50 !== undefined) {
+      const value_next_cursor_49 = obj["next_cursor"]
+      if (value_next_cursor_49 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_50 === null) {
+          if (value_next_cursor_49 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_50 === "string" ||
-            value_next_cursor_50 === null ||
-            value_next_cursor_50 instanceof Date ||
-            value_next_cursor_50 instanceof RegExp ||
+            typeof value_next_cursor_49 === "string" ||
+            value_next_cursor_49 === null ||
+            value_next_cursor_49 instanceof Date ||
+            value_next_cursor_49 instanceof RegExp ||
             (
-              typeof value_next_cursor_50 === "object" &&
-              typeof value_next_cursor_50.toString === "function" &&
-              value_next_cursor_50.toString !== Object.prototype.toString
+              typeof value_next_cursor_49 === "object" &&
+              typeof value_next_cursor_49.toString === "function" &&
+              value_next_cursor_49.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_50 !== 'string') {
-          if (value_next_cursor_50 === null) {
+        if (typeof value_next_cursor_49 !== 'string') {
+          if (value_next_cursor_49 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_50 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_50.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_50 instanceof RegExp) {
-            json += asString(value_next_cursor_50.source)
+          } else if (value_next_cursor_49 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_49.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_49 instanceof RegExp) {
+            json += asString(value_next_cursor_49.source)
           } else {
-            json += asString(value_next_cursor_50.toString())
+            json += asString(value_next_cursor_49.toString())
           }
         } else {
-          json += asString(value_next_cursor_50)
+          json += asString(value_next_cursor_49)
         }
         
           }
@@ -26500,10 +26482,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_44 = obj["pagination"]
-      if (value_pagination_44 !== undefined) {
+      const value_pagination_43 = obj["pagination"]
+      if (value_pagination_43 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous12(value_pagination_44)
+        json += anonymous12(value_pagination_43)
       } else {
         throw new Error('"pagination" is required!')
       }

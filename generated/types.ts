@@ -1808,7 +1808,7 @@ export interface paths {
         };
         /**
          * List events
-         * Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `after` set to `next_after`: a new event always has a higher `sequence`. Events are kept for 30 days by default; if events after `after` were already removed, the request returns 410.
+         * Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor`: a new event never appears before it. Events are kept for 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
          */
         get: operations["listEvents"];
         put?: never;
@@ -1828,14 +1828,14 @@ export interface paths {
         };
         /**
          * Stream events
-         * Returns events as they happen, as server-sent events of the type `message`, with `sequence` as the
-         *     `id` and the event as `data`. `Last-Event-ID` or `after` resumes the stream without loss or
-         *     duplicates; without them it starts with new events.
+         * Returns events as they happen, as server-sent events of the type `message`, with the event as `data`
+         *     and its cursor as `id`. `Last-Event-ID` or `cursor` resumes the stream without loss or duplicates;
+         *     without them it starts with new events.
          *
          *     SSE clients send `Last-Event-ID` automatically when they reconnect. Use a client that can send
          *     `Authorization`; the `EventSource` of browsers cannot.
          *
-         *     The first message and a comment every few seconds have the current position in the log as `id`. When
+         *     The first message and a comment every few seconds have the current cursor as `id`. When
          *     the server ends the stream, the last message is `end` with the reason. Clients that read too slowly
          *     are disconnected, and too many open streams return 429.
          */
@@ -6667,8 +6667,8 @@ export interface components {
         CheckoutId: CheckoutId;
         /** The id of the subscription. */
         SubscriptionId: SubscriptionId;
-        /** Only events with a higher `sequence`. Use `next_after` of the previous page. */
-        After: number;
+        /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+        EventCursor: string;
         /** Only events of these types. Repeat the parameter for several types. */
         Type: EventSelector[];
         /** Only events of this project. */
@@ -11305,7 +11305,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** The events after `after`, oldest first. */
+            /** The events after `cursor`, oldest first. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -15042,11 +15042,10 @@ export interface PlatformEventList {
      */
     has_more: boolean;
     /**
-     * Format: int64
-     * The value of `after` for the next page.
-     * @example 42
+     * Where the next page begins, for the parameter `cursor`. Always set: at the end of the log it is where new events will follow.
+     * @example 3xUOZ1nYb1kOr7zVQ2mYtA
      */
-    next_after: number;
+    next_cursor: string;
 }
 /** The last message of an event stream that the server ends. */
 export interface StreamEnd {
@@ -15425,12 +15424,6 @@ export interface ProfileUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15492,12 +15485,6 @@ export interface SettingsUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15590,12 +15577,6 @@ export interface ApiKeyCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15632,12 +15613,6 @@ export interface ApiKeyRotatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15674,12 +15649,6 @@ export interface ApiKeyRevokedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15757,12 +15726,6 @@ export interface UserCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15799,12 +15762,6 @@ export interface UserUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15851,12 +15808,6 @@ export interface UserDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16005,12 +15956,6 @@ export interface ProjectCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16047,12 +15992,6 @@ export interface ProjectUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16089,12 +16028,6 @@ export interface ProjectArchivedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16131,12 +16064,6 @@ export interface ProjectUnarchivedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16173,12 +16100,6 @@ export interface ProjectDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16215,12 +16136,6 @@ export interface ProjectRestoredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16279,12 +16194,6 @@ export interface MemberAddedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16321,12 +16230,6 @@ export interface MemberUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16363,12 +16266,6 @@ export interface MemberRemovedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16434,12 +16331,6 @@ export interface InvitationCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16476,12 +16367,6 @@ export interface InvitationRevokedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16557,12 +16442,6 @@ export interface AvatarUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16599,12 +16478,6 @@ export interface AvatarDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16702,12 +16575,6 @@ export interface FileCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16744,12 +16611,6 @@ export interface FileUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16786,12 +16647,6 @@ export interface FileDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16867,12 +16722,6 @@ export interface UploadCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16909,12 +16758,6 @@ export interface UploadDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16990,12 +16833,6 @@ export interface FileLinkCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17032,12 +16869,6 @@ export interface FileLinkRevokedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17120,12 +16951,6 @@ export interface SessionCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17162,12 +16987,6 @@ export interface SessionUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17204,12 +17023,6 @@ export interface SessionDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17299,12 +17112,6 @@ export interface MessageUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17341,12 +17148,6 @@ export interface ChatCompletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17383,12 +17184,6 @@ export interface ChatFailedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17425,12 +17220,6 @@ export interface ChatCanceledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17522,12 +17311,6 @@ export interface KnowledgeBaseCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17564,12 +17347,6 @@ export interface KnowledgeBaseUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17606,12 +17383,6 @@ export interface KnowledgeBaseDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17724,12 +17495,6 @@ export interface DocumentCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17766,12 +17531,6 @@ export interface DocumentUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17808,12 +17567,6 @@ export interface DocumentReadyEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17850,12 +17603,6 @@ export interface DocumentFailedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17892,12 +17639,6 @@ export interface DocumentDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17957,12 +17698,6 @@ export interface ProductCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17999,12 +17734,6 @@ export interface ProductUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18062,12 +17791,6 @@ export interface PriceCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18104,12 +17827,6 @@ export interface PriceUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18190,12 +17907,6 @@ export interface OrderCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18232,12 +17943,6 @@ export interface OrderPaidEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18274,12 +17979,6 @@ export interface OrderCanceledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18316,12 +18015,6 @@ export interface OrderRefundedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18389,12 +18082,6 @@ export interface RefundCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18431,12 +18118,6 @@ export interface RefundUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18525,12 +18206,6 @@ export interface CheckoutCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18567,12 +18242,6 @@ export interface CheckoutCompletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18609,12 +18278,6 @@ export interface CheckoutExpiredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18697,12 +18360,6 @@ export interface SubscriptionCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18739,12 +18396,6 @@ export interface SubscriptionUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18781,12 +18432,6 @@ export interface SubscriptionCanceledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18859,12 +18504,6 @@ export interface WebhookEndpointCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18901,12 +18540,6 @@ export interface WebhookEndpointUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18943,12 +18576,6 @@ export interface WebhookEndpointDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18985,12 +18612,6 @@ export interface WebhookEndpointSecretRotatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19027,12 +18648,6 @@ export interface WebhookEndpointTestedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19087,12 +18702,6 @@ export interface WebhookEndpointRecoveredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19129,12 +18738,6 @@ export interface WebhookEndpointDisabledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19217,12 +18820,6 @@ export interface WebhookDeliveryRedeliveredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -20508,8 +20105,8 @@ export interface ReturnFromGatewayPath {
     id: components["parameters"]["CheckoutId"];
 }
 export interface ListEventsQuery {
-    /** Only events with a higher `sequence`. Use `next_after` of the previous page. */
-    after?: components["parameters"]["After"];
+    /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+    cursor?: components["parameters"]["EventCursor"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Only events of these types. Repeat the parameter for several types. */
@@ -20518,16 +20115,16 @@ export interface ListEventsQuery {
     project_id?: components["parameters"]["EventsOfProject"];
 }
 export interface StreamEventsQuery {
-    /** Only events with a higher `sequence`. If omitted, only new events. */
-    after?: number;
+    /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+    cursor?: components["parameters"]["EventCursor"];
     /** Only events of these types. Repeat the parameter for several types. */
     type?: components["parameters"]["Type"];
     /** Only events of this project. */
     project_id?: components["parameters"]["EventsOfProject"];
 }
 export interface StreamEventsHeaders {
-    /** The `id` of the last message received. Takes precedence over `after`. */
-    "Last-Event-ID"?: number;
+    /** The `id` of the last message received. Takes precedence over `cursor`. */
+    "Last-Event-ID"?: string;
 }
 export interface GetEventHeaders {
     /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */

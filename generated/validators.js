@@ -15116,8 +15116,8 @@ return errors === 0;
 }
 validate_queryListSubscriptions.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.queryAfterLimitTypeEventsOfProject = validate_queryAfterLimitTypeEventsOfProject;
-const schema_queryAfterLimitTypeEventsOfProject = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991,"default":0},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryAfterLimitTypeEventsOfProject"};
+exports.queryEventCursorLimitTypeEventsOfProject = validate_queryEventCursorLimitTypeEventsOfProject;
+const schema_queryEventCursorLimitTypeEventsOfProject = {"type":"object","additionalProperties":false,"properties":{"cursor":{"type":"string","minLength":1,"maxLength":100},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryEventCursorLimitTypeEventsOfProject"};
 const schema_spec_EventSelector = {"type":"string","enum":["*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -15182,11 +15182,11 @@ return errors === 0;
 validate_spec_EventSelector.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_queryAfterLimitTypeEventsOfProject(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="queryAfterLimitTypeEventsOfProject" */;
+function validate_queryEventCursorLimitTypeEventsOfProject(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryEventCursorLimitTypeEventsOfProject" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_queryAfterLimitTypeEventsOfProject.evaluated;
+const evaluated0 = validate_queryEventCursorLimitTypeEventsOfProject.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -15194,14 +15194,11 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.after === undefined){
-data.after = 0;
-}
 if(data.limit === undefined){
 data.limit = 20;
 }
 for(const key0 in data){
-if(!((((key0 === "after") || (key0 === "limit")) || (key0 === "type")) || (key0 === "project_id"))){
+if(!((((key0 === "cursor") || (key0 === "limit")) || (key0 === "type")) || (key0 === "project_id"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -15212,24 +15209,27 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.after;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+if(data.cursor !== undefined){
+let data0 = data.cursor;
+if(typeof data0 !== "string"){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+if(typeof data0 === "string"){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 === "boolean" || data0 === null
-              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
-coerced0 = +data0;
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
 }
 else {
-const err1 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err1 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15242,13 +15242,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["after"] = coerced0;
+data["cursor"] = coerced0;
 }
 }
 }
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 > 9007199254740991 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [0,9007199254740991]},message:"must be <= 9007199254740991"};
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 100){
+const err2 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15257,8 +15257,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{limit: 0, range: [0,9007199254740991]},message:"must be >= 0"};
+if(func_7a031813(data0) < 1){
+const err3 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15266,6 +15266,7 @@ else {
 vErrors.push(err3);
 }
 errors++;
+}
 }
 }
 let data1 = data.limit;
@@ -15396,19 +15397,19 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate_queryAfterLimitTypeEventsOfProject.errors = vErrors;
+validate_queryEventCursorLimitTypeEventsOfProject.errors = vErrors;
 return errors === 0;
 }
-validate_queryAfterLimitTypeEventsOfProject.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_queryEventCursorLimitTypeEventsOfProject.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.queryStreamEvents = validate_queryStreamEvents;
-const schema_queryStreamEvents = {"type":"object","additionalProperties":false,"properties":{"after":{"type":"integer","minimum":0,"maximum":9007199254740991},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryStreamEvents"};
+exports.queryEventCursorTypeEventsOfProject = validate_queryEventCursorTypeEventsOfProject;
+const schema_queryEventCursorTypeEventsOfProject = {"type":"object","additionalProperties":false,"properties":{"cursor":{"type":"string","minLength":1,"maxLength":100},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryEventCursorTypeEventsOfProject"};
 
-function validate_queryStreamEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="queryStreamEvents" */;
+function validate_queryEventCursorTypeEventsOfProject(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryEventCursorTypeEventsOfProject" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_queryStreamEvents.evaluated;
+const evaluated0 = validate_queryEventCursorTypeEventsOfProject.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -15417,7 +15418,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((key0 === "after") || (key0 === "type")) || (key0 === "project_id"))){
+if(!(((key0 === "cursor") || (key0 === "type")) || (key0 === "project_id"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -15428,25 +15429,27 @@ vErrors.push(err0);
 errors++;
 }
 }
-if(data.after !== undefined){
-let data0 = data.after;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+if(data.cursor !== undefined){
+let data0 = data.cursor;
+if(typeof data0 !== "string"){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+if(typeof data0 === "string"){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 === "boolean" || data0 === null
-              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
-coerced0 = +data0;
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
 }
 else {
-const err1 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err1 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15459,13 +15462,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["after"] = coerced0;
+data["cursor"] = coerced0;
 }
 }
 }
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 > 9007199254740991 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/maximum",keyword:"maximum",params:{limit: 9007199254740991, range: [0,9007199254740991]},message:"must be <= 9007199254740991"};
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 100){
+const err2 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15474,8 +15477,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/minimum",keyword:"minimum",params:{limit: 0, range: [0,9007199254740991]},message:"must be >= 0"};
+if(func_7a031813(data0) < 1){
+const err3 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15558,10 +15561,10 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate_queryStreamEvents.errors = vErrors;
+validate_queryEventCursorTypeEventsOfProject.errors = vErrors;
 return errors === 0;
 }
-validate_queryStreamEvents.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_queryEventCursorTypeEventsOfProject.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListWebhookEndpoints = validate_queryListWebhookEndpoints;
 const schema_queryListWebhookEndpoints = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"enabled":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListWebhookEndpoints"};
@@ -18500,6 +18503,97 @@ validate_headerReceiveStripeEvent.errors = vErrors;
 return errors === 0;
 }
 validate_headerReceiveStripeEvent.evaluated = {"props":{"stripe-signature":true},"dynamicProps":false,"dynamicItems":false};
+
+exports.headerStreamEvents = validate_headerStreamEvents;
+const schema_headerStreamEvents = {"type":"object","properties":{"last-event-id":{"type":"string","minLength":1,"maxLength":100}},"required":[],"$id":"headerStreamEvents"};
+
+function validate_headerStreamEvents(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerStreamEvents" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_headerStreamEvents.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data["last-event-id"] !== undefined){
+let data0 = data["last-event-id"];
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["last-event-id"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(func_7a031813(data0) > 100){
+const err1 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func_7a031813(data0) < 1){
+const err2 = {instancePath:instancePath+"/last-event-id",schemaPath:"#/properties/last-event-id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_headerStreamEvents.errors = vErrors;
+return errors === 0;
+}
+validate_headerStreamEvents.evaluated = {"props":{"last-event-id":true},"dynamicProps":false,"dynamicItems":false};
 
 })(validators);
 ;(function (exports) {

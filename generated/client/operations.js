@@ -115,7 +115,7 @@ export const operationTable = {
   payCheckout: {"method":"POST","path":"/pay/{id}","prefix":"","body":true,"answer":null,"type":"application/x-www-form-urlencoded"},
   confirmPayment: {"method":"POST","path":"/pay/{id}/confirm","prefix":"","body":true,"answer":null,"type":"application/x-www-form-urlencoded"},
   returnFromGateway: {"method":"GET","path":"/pay/{id}/return","prefix":"","answer":null},
-  listEvents: {"method":"GET","path":"/events","prefix":"/v1","name":"events.list","query":true,"answer":"json","list":"after"},
+  listEvents: {"method":"GET","path":"/events","prefix":"/v1","name":"events.list","query":true,"answer":"json","list":"log"},
   streamEvents: {"method":"GET","path":"/events/stream","prefix":"/v1","name":"events.stream","query":true,"answer":"events","ends":[],"resumes":true},
   getEvent: {"method":"GET","path":"/events/{id}","prefix":"/v1","name":"events.get","answer":"json"},
   listWebhookEndpoints: {"method":"GET","path":"/webhooks/endpoints","prefix":"/v1","name":"webhooks.endpoints.list","query":true,"answer":"json","list":"pages"},

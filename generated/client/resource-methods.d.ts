@@ -1248,7 +1248,7 @@ export interface EventsResource {
   /**
    * List events: `GET /v1/events`
    *
-   * Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `after` set to `next_after`: a new event always has a higher `sequence`. Events are kept for 30 days by default; if events after `after` were already removed, the request returns 410.
+   * Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor`: a new event never appears before it. Events are kept for 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1257,14 +1257,14 @@ export interface EventsResource {
   /**
    * Stream events: `GET /v1/events/stream`
    *
-   * Returns events as they happen, as server-sent events of the type `message`, with `sequence` as the
-   * `id` and the event as `data`. `Last-Event-ID` or `after` resumes the stream without loss or
-   * duplicates; without them it starts with new events.
+   * Returns events as they happen, as server-sent events of the type `message`, with the event as `data`
+   * and its cursor as `id`. `Last-Event-ID` or `cursor` resumes the stream without loss or duplicates;
+   * without them it starts with new events.
    *
    * SSE clients send `Last-Event-ID` automatically when they reconnect. Use a client that can send
    * `Authorization`; the `EventSource` of browsers cannot.
    *
-   * The first message and a comment every few seconds have the current position in the log as `id`. When
+   * The first message and a comment every few seconds have the current cursor as `id`. When
    * the server ends the stream, the last message is `end` with the reason. Clients that read too slowly
    * are disconnected, and too many open streams return 429.
    *

@@ -1808,7 +1808,7 @@ export interface paths {
         };
         /**
          * List events
-         * Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `after` set to `next_after`: a new event always has a higher `sequence`. Events are kept for 30 days by default; if events after `after` were already removed, the request returns 410.
+         * Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor`: a new event never appears before it. Events are kept for 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
          */
         get: operations["listEvents"];
         put?: never;
@@ -1828,14 +1828,14 @@ export interface paths {
         };
         /**
          * Stream events
-         * Returns events as they happen, as server-sent events of the type `message`, with `sequence` as the
-         *     `id` and the event as `data`. `Last-Event-ID` or `after` resumes the stream without loss or
-         *     duplicates; without them it starts with new events.
+         * Returns events as they happen, as server-sent events of the type `message`, with the event as `data`
+         *     and its cursor as `id`. `Last-Event-ID` or `cursor` resumes the stream without loss or duplicates;
+         *     without them it starts with new events.
          *
          *     SSE clients send `Last-Event-ID` automatically when they reconnect. Use a client that can send
          *     `Authorization`; the `EventSource` of browsers cannot.
          *
-         *     The first message and a comment every few seconds have the current position in the log as `id`. When
+         *     The first message and a comment every few seconds have the current cursor as `id`. When
          *     the server ends the stream, the last message is `end` with the reason. Clients that read too slowly
          *     are disconnected, and too many open streams return 429.
          */
@@ -6827,8 +6827,8 @@ export interface components {
         CheckoutId: CheckoutId;
         /** The id of the subscription. */
         SubscriptionId: SubscriptionId;
-        /** Only events with a higher `sequence`. Use `next_after` of the previous page. */
-        After: number;
+        /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+        EventCursor: string;
         /** Only events of these types. Repeat the parameter for several types. */
         Type: EventSelector[];
         /** Only events of this project. */
@@ -11625,7 +11625,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** The events after `after`, oldest first. */
+            /** The events after `cursor`, oldest first. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -11688,12 +11688,6 @@ export interface operations {
                         request_id: string | null;
                         /** Who caused the event. `null` for events that are older than this field. */
                         actor: Actor | null;
-                        /**
-                         * Format: int64
-                         * Position in the event log. Gaps in the sequence are events that you cannot read.
-                         * @example 42
-                         */
-                        sequence: number;
                         /** The resource that the event is about, and its previous values. */
                         data: {
                             /**
@@ -15363,11 +15357,10 @@ export interface PlatformEventList {
      */
     has_more: boolean;
     /**
-     * Format: int64
-     * The value of `after` for the next page.
-     * @example 42
+     * Where the next page begins, for the parameter `cursor`. Always set: at the end of the log it is where new events will follow.
+     * @example 3xUOZ1nYb1kOr7zVQ2mYtA
      */
-    next_after: number;
+    next_cursor: string;
 }
 /** The last message of an event stream that the server ends. */
 export interface StreamEnd {
@@ -15732,12 +15725,6 @@ export interface ProfileUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15793,12 +15780,6 @@ export interface SettingsUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15888,12 +15869,6 @@ export interface ApiKeyCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15927,12 +15902,6 @@ export interface ApiKeyRotatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -15966,12 +15935,6 @@ export interface ApiKeyRevokedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16040,12 +16003,6 @@ export interface UserCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16079,12 +16036,6 @@ export interface UserUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16128,12 +16079,6 @@ export interface UserDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16273,12 +16218,6 @@ export interface ProjectCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16312,12 +16251,6 @@ export interface ProjectUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16351,12 +16284,6 @@ export interface ProjectArchivedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16390,12 +16317,6 @@ export interface ProjectUnarchivedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16429,12 +16350,6 @@ export interface ProjectDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16468,12 +16383,6 @@ export interface ProjectRestoredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16529,12 +16438,6 @@ export interface MemberAddedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16568,12 +16471,6 @@ export interface MemberUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16607,12 +16504,6 @@ export interface MemberRemovedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16675,12 +16566,6 @@ export interface InvitationCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16714,12 +16599,6 @@ export interface InvitationRevokedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16792,12 +16671,6 @@ export interface AvatarUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16831,12 +16704,6 @@ export interface AvatarDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16931,12 +16798,6 @@ export interface FileCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -16970,12 +16831,6 @@ export interface FileUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17009,12 +16864,6 @@ export interface FileDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17087,12 +16936,6 @@ export interface UploadCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17126,12 +16969,6 @@ export interface UploadDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17201,12 +17038,6 @@ export interface FileLinkCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17240,12 +17071,6 @@ export interface FileLinkRevokedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17325,12 +17150,6 @@ export interface SessionCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17364,12 +17183,6 @@ export interface SessionUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17403,12 +17216,6 @@ export interface SessionDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17495,12 +17302,6 @@ export interface MessageUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17534,12 +17335,6 @@ export interface ChatCompletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17573,12 +17368,6 @@ export interface ChatFailedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17612,12 +17401,6 @@ export interface ChatCanceledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17706,12 +17489,6 @@ export interface KnowledgeBaseCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17745,12 +17522,6 @@ export interface KnowledgeBaseUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17784,12 +17555,6 @@ export interface KnowledgeBaseDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17893,12 +17658,6 @@ export interface DocumentCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17932,12 +17691,6 @@ export interface DocumentUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -17971,12 +17724,6 @@ export interface DocumentReadyEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18010,12 +17757,6 @@ export interface DocumentFailedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18049,12 +17790,6 @@ export interface DocumentDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18111,12 +17846,6 @@ export interface ProductCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18150,12 +17879,6 @@ export interface ProductUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18210,12 +17933,6 @@ export interface PriceCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18249,12 +17966,6 @@ export interface PriceUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18332,12 +18043,6 @@ export interface OrderCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18371,12 +18076,6 @@ export interface OrderPaidEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18410,12 +18109,6 @@ export interface OrderCanceledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18449,12 +18142,6 @@ export interface OrderRefundedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18519,12 +18206,6 @@ export interface RefundCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18558,12 +18239,6 @@ export interface RefundUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18646,12 +18321,6 @@ export interface CheckoutCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18685,12 +18354,6 @@ export interface CheckoutCompletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18724,12 +18387,6 @@ export interface CheckoutExpiredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18809,12 +18466,6 @@ export interface SubscriptionCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18848,12 +18499,6 @@ export interface SubscriptionUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18887,12 +18532,6 @@ export interface SubscriptionCanceledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -18961,12 +18600,6 @@ export interface WebhookEndpointCreatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19000,12 +18633,6 @@ export interface WebhookEndpointUpdatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19039,12 +18666,6 @@ export interface WebhookEndpointDeletedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19078,12 +18699,6 @@ export interface WebhookEndpointSecretRotatedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19117,12 +18732,6 @@ export interface WebhookEndpointTestedEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19174,12 +18783,6 @@ export interface WebhookEndpointRecoveredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19213,12 +18816,6 @@ export interface WebhookEndpointDisabledEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -19298,12 +18895,6 @@ export interface WebhookDeliveryRedeliveredEvent {
     request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
-    /**
-     * Format: int64
-     * Position in the event log. Gaps in the sequence are events that you cannot read.
-     * @example 42
-     */
-    sequence: number;
     /** The resource that the event is about. */
     data: {
         /** The resource after the change. */
@@ -20589,8 +20180,8 @@ export interface ReturnFromGatewayPath {
     id: components["parameters"]["CheckoutId"];
 }
 export interface ListEventsQuery {
-    /** Only events with a higher `sequence`. Use `next_after` of the previous page. */
-    after?: components["parameters"]["After"];
+    /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+    cursor?: components["parameters"]["EventCursor"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Only events of these types. Repeat the parameter for several types. */
@@ -20599,16 +20190,16 @@ export interface ListEventsQuery {
     project_id?: components["parameters"]["EventsOfProject"];
 }
 export interface StreamEventsQuery {
-    /** Only events with a higher `sequence`. If omitted, only new events. */
-    after?: number;
+    /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+    cursor?: components["parameters"]["EventCursor"];
     /** Only events of these types. Repeat the parameter for several types. */
     type?: components["parameters"]["Type"];
     /** Only events of this project. */
     project_id?: components["parameters"]["EventsOfProject"];
 }
 export interface StreamEventsHeaders {
-    /** The `id` of the last message received. Takes precedence over `after`. */
-    "Last-Event-ID"?: number;
+    /** The `id` of the last message received. Takes precedence over `cursor`. */
+    "Last-Event-ID"?: string;
 }
 export interface GetEventHeaders {
     /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */

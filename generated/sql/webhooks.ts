@@ -83,7 +83,7 @@ AND (
 ) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -131,7 +131,7 @@ AND (
 ) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'sequence', e.sequence, 'data', e.data) AS event
+  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -231,7 +231,7 @@ AND (
 ) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'sequence', e.sequence, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -326,7 +326,7 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 ) AS "allowed",
-  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.sequence, e.data
+  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -350,7 +350,6 @@ export interface ReadDueDeliveriesRow {
   project_id: string | null
   request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
-  sequence: number | null
   data: Schemas['PlatformEvent']['data']
 }
 

@@ -254,7 +254,8 @@ export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof Ev
 export const EventLogScalarFieldEnum = {
   id: 'id',
   lastSequence: 'lastSequence',
-  removedThrough: 'removedThrough'
+  removedThrough: 'removedThrough',
+  cursorKey: 'cursorKey'
 } as const
 
 export type EventLogScalarFieldEnum = (typeof EventLogScalarFieldEnum)[keyof typeof EventLogScalarFieldEnum]
