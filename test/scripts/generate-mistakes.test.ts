@@ -284,6 +284,14 @@ const mistakes: Record<string, Mistake> = {
     says: /must have the style `deepObject`/,
     at: 'type: object',
   },
+  'a 201 with Location but without ETag': {
+    change: [
+      "        '201':\n",
+      "        '201':\n          headers: { Location: { schema: { type: string } } }\n",
+    ],
+    says: /a 201 with Location has the header ETag/,
+    at: 'post:',
+  },
   'a POST without IdempotencyKey': {
     change: [
       "      parameters:\n        - $ref: '#/components/parameters/IdempotencyKey'\n      requestBody",
