@@ -1,5 +1,6 @@
 // Writes generated/docs.json for the reference page: example requests, responses and code samples of each
 // operation, and the catalogs of errors and events. The OpenAPI document stays free of them.
+import { clientNames } from './client-names.ts'
 import type { DeclaredCode } from './errors.ts'
 import type { DeclaredEvent } from './events.ts'
 import { exampleOf, repliesOf, requestOf } from './examples.ts'
@@ -18,12 +19,13 @@ export function emitDocsData(
     client,
   }: { operations: Operation[]; codes: DeclaredCode[]; events: DeclaredEvent[]; client: string },
 ): string {
+  const names = clientNames(document, operations)
   const samples = operations.map((operation) => [
     operation.id,
     {
       request: requestOf(document, operation),
       replies: repliesOf(document, operation),
-      samples: samplesOf(document, operation, client),
+      samples: samplesOf(document, operation, { client, method: names.get(operation.id) }),
     },
   ])
   const data = {

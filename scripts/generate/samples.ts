@@ -3,7 +3,7 @@ import type { Operation } from './model.ts'
 import { callOf } from './samples/call.ts'
 import { curl } from './samples/curl.ts'
 import { python } from './samples/python.ts'
-import { typescript } from './samples/typescript.ts'
+import { typescript, type ClientMethod } from './samples/typescript.ts'
 
 type Json = any
 
@@ -14,7 +14,7 @@ export interface CodeSample {
 }
 
 /** In the order of the page. */
-export function samplesOf(document: Json, operation: Operation, client: string): CodeSample[] {
+export function samplesOf(document: Json, operation: Operation, client: ClientMethod): CodeSample[] {
   const call = callOf(document, operation)
   return [
     { lang: 'Shell', label: 'curl', source: curl(call) },

@@ -44,7 +44,7 @@ const aboutClient =
   '[/docs/client.tgz](/docs/client.tgz). See [the guide](/docs/guides/typescript-client).'
 
 const aboutSamples =
-  'The code samples read the URL of this server, without `/v1`, from `PLATFORM_URL`, ' +
+  'The code samples read the URL of this server, without `/v1`, from `PLATFORM_BASE_URL`, ' +
   'and the API key from `PLATFORM_API_KEY`.'
 
 export function docsData(): DocsData {

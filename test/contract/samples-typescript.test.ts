@@ -66,7 +66,7 @@ t.test('the TypeScript sample of every operation compiles against the client and
   writeFileSync(join(folder, 'all.ts'), all)
   const { stdout } = await run(process.execPath, [join(folder, 'all.ts')], {
     cwd: folder,
-    env: { ...process.env, PLATFORM_URL: server.url },
+    env: { ...process.env, PLATFORM_BASE_URL: server.url },
     maxBuffer: 1e7,
   })
   t.same(

@@ -75,7 +75,7 @@ for (const name of guideNames) {
       ...process.env,
       API: server.url,
       KEY: person.key,
-      PLATFORM_URL: server.url,
+      PLATFORM_BASE_URL: server.url,
       PLATFORM_API_KEY: person.key,
     }
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${functions}\n${script.join('\n')}`], {

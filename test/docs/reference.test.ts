@@ -69,7 +69,7 @@ t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
   t.test('a reader sees code samples, example responses and the catalogues', async (t) => {
     const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
     await operation.scrollIntoViewIfNeeded()
-    await operation.filter({ hasText: 'curl "$PLATFORM_URL/v1/user/profile"' }).waitFor()
+    await operation.filter({ hasText: 'curl "$PLATFORM_BASE_URL/v1/user/profile"' }).waitFor()
     await operation.filter({ hasText: 'Wrote the first program.' }).waitFor()
     await operation.getByRole('button', { name: 'curl' }).click()
     t.same(await page.getByRole('option').allTextContents(), ['curl', 'TypeScript', 'Python'])

@@ -9,16 +9,21 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { clientPackage } from '../../services/docs/client-package.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { startServer } from '../support/server.ts'
+import { node20, skipWithoutNode20 } from '../support/node20.ts'
+import { startWorkingServer } from '../support/working-server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-const server = await startServer(t)
+// Webhooks go to this machine, and the page of another origin is allowed.
+const site = await startSite(t)
+const server = await startWorkingServer(t, {
+  env: { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', CORS_ORIGINS: site.origin },
+})
 const folder = await mkdtemp(join(tmpdir(), 'consumer-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
@@ -63,114 +68,146 @@ t.test('npm installs the same bytes again, and a cache revalidates them', async 
   t.match(docs.info.description, '(/docs/client.tgz)', 'the reference page links to it')
 })
 
-t.test('correct use compiles in strict mode with checked libraries, and misuse does not', async (t) => {
-  await cp(join(root, 'test/support/client-consumer'), folder, { recursive: true })
-  const [, example] = /```ts\n([^]*?)```/.exec(await readFile(join(installed, 'README.md'), 'utf8'))!
-  await writeFile(join(folder, 'readme.ts'), example)
-  const options: ts.CompilerOptions = {
-    strict: true,
-    noEmit: true,
-    target: ts.ScriptTarget.ES2022,
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
-    types: [],
-  }
-  const program = ts.createProgram([join(folder, 'use.ts'), join(folder, 'readme.ts')], options)
-  const problems = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+const strict: ts.CompilerOptions = {
+  strict: true,
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+}
+await cp(join(root, 'test/support/client-consumer'), folder, { recursive: true })
+await writeFile(join(folder, 'report.bin'), new Uint8Array(3_000_000))
+
+/** Compiles files of the project; returns the errors. */
+function compile(names: string[], options: ts.CompilerOptions): string[] {
+  const program = ts.createProgram(
+    names.map((name) => join(folder, name)),
+    { ...strict, ...options },
+  )
+  const emitted = options.noEmit ? [] : program.emit().diagnostics
+  return [...ts.getPreEmitDiagnostics(program), ...emitted].map(({ file, start, messageText }) => {
     const line = file === undefined ? '' : file.getLineAndCharacterOfPosition(start!).line + 1
     const message = ts.flattenDiagnosticMessageText(messageText, '\n')
     return `${file?.fileName.slice(folder.length)}:${line} ${message}`
   })
-  t.strictSame(problems, [])
-})
-
-const script = (url: string, key: string) => `
-  const client = createPlatformClient({ baseUrl: '${url}', apiKey: '${key}', dangerouslyAllowBrowser: true })
-  const project = await client.createProject({ body: { name: 'From outside' } })
-  const names = []
-  for await (const { name } of client.listProjects.all()) names.push(name)
-  const code = await client
-    .getProject({ path: { id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
-    .catch((error) => error instanceof PlatformError && error.code)
-  const progress = []
-  const file = await client.uploadFile({
-    body: { file: new File([new Uint8Array(2_000_000)], 'zeros.bin') },
-    onProgress: (now) => progress.push(now.sent),
-  })
-  const more = new File([new Uint8Array(3_000_000)], 'more.bin')
-  const upload = await client.resumableUpload(more, { pieceSize: 2_000_000 })
-  let event
-  for await (event of client.streamEvents({ query: { cursor: 'start', type: 'project.created' } })) break
-  const result = {
-    names,
-    code,
-    bytes: file.bytes,
-    monotone: progress.every((sent, i) => i === 0 || sent > progress[i - 1]),
-    last: progress.at(-1),
-    uploaded: upload.file_id !== null,
-    event: event.data.type,
-  }
-`
-const expected = {
-  names: ['From outside'],
-  code: 'NOT_FOUND',
-  bytes: 2_000_000,
-  monotone: true,
-  last: 2_000_000,
-  uploaded: true,
-  event: 'project.created',
 }
 
-t.test('the client runs in Node', async (t) => {
-  const { key } = await server.person()
-  await writeFile(
-    join(folder, 'use.js'),
-    `import { createPlatformClient, PlatformError } from '@platform-api/client'
-${script(server.url, key)}
-console.log(JSON.stringify(result))`,
-  )
-  const { stdout, stderr } = await run(process.execPath, ['use.js'], { cwd: folder })
-  t.strictSame(JSON.parse(stdout), expected)
-  t.equal(stderr, '')
+t.test('correct use compiles in strict mode with checked libraries, and misuse does not', async (t) => {
+  const readme = await readFile(join(installed, 'README.md'), 'utf8')
+  const examples = [...readme.matchAll(/```ts\n([^]*?)```/g)].map(([, example]) => example)
+  // The examples after the first one use its client and its project.
+  const setup = `const client = createPlatformClient()
+const project = await client.projects.get('prj_1')
+`
+  for (const [i, example] of examples.entries()) {
+    const text =
+      i === 0 ? example : `import { createPlatformClient } from '@platform-api/client'\n${example}${setup}`
+    const [imports, rest] = [text.match(/^import .*$/gm)!.join('\n'), text.replace(/^import .*$/gm, '')]
+    const code = i === 0 ? rest : rest.replace(setup, '')
+    await writeFile(join(folder, `readme-${i}.ts`), `${imports}\n${i === 0 ? '' : setup}${code}\nexport {}\n`)
+  }
+  const lib = ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts', 'lib.dom.asynciterable.d.ts']
+  const names = ['use.ts', 'story.ts', ...examples.map((_, i) => `readme-${i}.ts`)]
+  t.strictSame(compile(names, { noEmit: true, lib, types: [] }), [])
+  t.ok(examples.length > 4, `${examples.length} examples`)
 })
 
+t.test('a program compiles for Node.js in strict mode', async (t) => {
+  const options = {
+    lib: ['lib.es2022.d.ts'],
+    types: ['node'],
+    typeRoots: [join(root, 'node_modules/@types')],
+  }
+  t.strictSame(compile(['receiver.ts'], options), [])
+})
+
+const expected = {
+  names: ['From outside'],
+  roles: ['owner'],
+  notFound: 'NOT_FOUND',
+  type: 'project.created From outside',
+  name: 'report.bin',
+  bytes: 3_000_000,
+  interrupted: true,
+  resumed: true,
+  monotone: true,
+  uploaded: true,
+  status: 'completed',
+  complete: true,
+  logged: true,
+}
+let webhook: { payload: string; headers: object; secret: string } | undefined
+
+for (const [name, node, skip] of [
+  ['this version of Node.js', process.execPath, false],
+  ['Node.js 20', node20, skipWithoutNode20],
+] as const) {
+  t.test(
+    `the quickstart, a resumed upload, a streamed chat and a webhook receiver on ${name}`,
+    { skip },
+    async (t) => {
+      const { key } = await server.person()
+      const env = { PATH: process.env.PATH, PLATFORM_BASE_URL: server.url, PLATFORM_API_KEY: key }
+      const { stdout, stderr } = await run(node!, ['receiver.js'], { cwd: folder, env, timeout: 120_000 })
+      const { result, webhook: uploaded, forged, secret, first } = JSON.parse(stdout)
+      t.strictSame(result, expected)
+      t.equal(uploaded, 'report.bin')
+      t.equal(forged, 400)
+      t.equal(stderr, '')
+      webhook = { ...first, secret }
+    },
+  )
+}
+
 t.test(
-  'the client runs in a browser without a build, on a page of another origin',
+  'the same in a browser without a build, on a page of another origin',
   { skip: skipWithoutBrowser },
   async (t) => {
-    const imports = { '@platform-api/client': '/@platform-api/client/index.js' }
-    const site = createServer(async ({ url }, response) => {
-      if (url === '/')
-        return response
-          .setHeader('content-type', 'text/html')
-          .end(`<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>`)
-      const file = join(folder, 'node_modules', url!)
-      if (!existsSync(file)) return response.writeHead(404).end()
-      response.setHeader('content-type', 'text/javascript').end(await readFile(file))
-    })
-    site.listen(0, '127.0.0.1')
-    await once(site, 'listening')
-    t.teardown(() => {
-      site.close()
-      site.closeAllConnections()
-    })
-    const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
-    const server = await startServer(t, { env: { CORS_ORIGINS: origin } })
     const { key } = await server.person()
     const browser = await launchBrowser(t)
     const page = await browser.newPage()
     const problems: string[] = []
     page.on('pageerror', (error) => problems.push(String(error)))
-    await page.goto(origin)
+    await page.goto(site.origin)
+    const options = { baseUrl: server.url, apiKey: key }
+    const refused = await page.evaluate(
+      `import('/story.js').then(({ story }) => story(${JSON.stringify(options)})).catch(String)`,
+    )
+    t.match(refused, /ConfigurationError: This is a web page, where every visitor can read the API key/)
     const result = await page.evaluate(
       `(async () => {
-        const { createPlatformClient, PlatformError } = await import('@platform-api/client')
-        ${script(server.url, key)}
-        return result
-      })()`,
+      const { story } = await import('/story.js')
+      const file = new File([new Uint8Array(3_000_000)], 'report.bin')
+      return await story(${JSON.stringify({ ...options, dangerouslyAllowBrowser: true })}, file)
+    })()`,
     )
     t.strictSame(result, expected)
+    const type = await page.evaluate(
+      `import('@platform-api/client')
+      .then(({ verifyWebhook }) => verifyWebhook(${JSON.stringify(webhook)}))
+      .then(({ type }) => type)`,
+    )
+    t.equal(type, 'file.created', 'a webhook is verified')
     t.strictSame(problems, [])
   },
 )
+
+/** A page of another origin, with the installed package and the compiled program. */
+async function startSite(t: Test): Promise<{ origin: string }> {
+  const imports = { '@platform-api/client': '/node_modules/@platform-api/client/index.js' }
+  const server = createServer(async ({ url }, response) => {
+    if (url === '/')
+      return response
+        .setHeader('content-type', 'text/html')
+        .end(`<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>`)
+    const file = join(folder, url!)
+    if (!existsSync(file)) return response.writeHead(404).end()
+    response.setHeader('content-type', 'text/javascript').end(await readFile(file))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}

@@ -38,6 +38,6 @@ export async function prepareSample(
   return {
     folder: own,
     source: replaced(sampleOf(id, label)),
-    env: { PATH: process.env.PATH!, PLATFORM_URL: server.url, PLATFORM_API_KEY: ask.caller.key },
+    env: { PATH: process.env.PATH!, PLATFORM_BASE_URL: server.url, PLATFORM_API_KEY: ask.caller.key },
   }
 }

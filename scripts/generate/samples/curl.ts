@@ -1,4 +1,4 @@
-// Samples for curl. They read the base URL from PLATFORM_URL and the key from PLATFORM_API_KEY.
+// Samples for curl. They read the base URL from PLATFORM_BASE_URL and the key from PLATFORM_API_KEY.
 import { fieldsOf, type Call } from './call.ts'
 
 export function curl(call: Call): string {
@@ -25,7 +25,7 @@ export function curl(call: Call): string {
       ),
     )
   if (sends === 'bytes') options.push(`-H 'Content-Type: ${body!.type}'`, `--data-binary @${file}`)
-  return `curl ${[`"$PLATFORM_URL${address}"`, ...options].join(' \\\n  ')}`
+  return `curl ${[`"$PLATFORM_BASE_URL${address}"`, ...options].join(' \\\n  ')}`
 }
 
 /** On one line, unless it is long. */

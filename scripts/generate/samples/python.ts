@@ -14,7 +14,7 @@ export function python(call: Call): string {
   }
   const streams = receives === 'events' || receives === 'bytes'
   const rows = [
-    `os.environ['PLATFORM_URL'] + ${literal(address)},`,
+    `os.environ['PLATFORM_BASE_URL'] + ${literal(address)},`,
     ...(Object.keys(sent).length === 0 ? [] : [`headers={${headersOf(sent)}},`]),
     ...(sends === 'json' ? [`json=${literal(body!.value, indent)},`] : []),
     ...(sends === 'fields' ? [`data=${literal(body!.value, indent)},`] : []),

@@ -3,35 +3,68 @@ import type { Call } from './call.ts'
 
 type Json = any
 
-/** @param client the name of the client's package. */
-export function typescript(call: Call, client: string): string {
-  const { operation, path, query, headers, body, sends, receives, list, file } = call
+export interface ClientMethod {
+  /** The name of the client's npm package. */
+  client: string
+  /** The name of the operation's method by resource, if it has one. */
+  method: string | undefined
+}
+
+/** The client reads the URL and the key from the environment. */
+export function typescript(call: Call, { client, method }: ClientMethod): string {
+  const { sends, receives, list, file } = call
   const withFile = sends === 'form' || sends === 'bytes'
-  const parts = [
-    ...(Object.keys(path).length > 0 ? [`path: ${literal(path)}`] : []),
-    ...(Object.keys(query).length > 0 ? [`query: ${literal(query)}`] : []),
-    ...(Object.keys(headers).length > 0 ? [`headers: ${literal(headers)}`] : []),
-    ...(body === null ? [] : [`body: ${withFile ? fileBody(call) : literal(body.value)}`]),
-  ]
-  const short = `{ ${parts.join(', ')} }`
-  const input =
-    parts.length === 0
-      ? ''
-      : short.length <= 90 && !short.includes('\n')
-        ? short
-        : `{\n${parts.map((part) => `  ${part.replaceAll('\n', '\n  ')}`).join(',\n')}\n}`
-  const apiKey = operation.scopes === null ? '' : ', apiKey: process.env.PLATFORM_API_KEY!'
-  const expression = `client.${operation.id}${list ? '.all' : ''}(${input})`
+  const expression =
+    method === undefined
+      ? `client.${call.operation.id}(${flatInput(call)})`
+      : `client.${method}(${joined(positional(call))})`
+  const names = withFile ? 'createPlatformClient, fileFrom' : 'createPlatformClient'
   return [
-    ...(withFile ? ["import { openAsBlob } from 'node:fs'"] : []),
     ...(receives === 'bytes' ? ["import { writeFile } from 'node:fs/promises'"] : []),
-    `import { createPlatformClient } from '${client}'`,
+    `import { ${names} } from '${client}'`,
     '',
-    `const client = createPlatformClient({ baseUrl: process.env.PLATFORM_URL!${apiKey} })`,
+    'const client = createPlatformClient()',
     ...(list
       ? [`for await (const item of ${expression}) console.log(item)`]
       : readOf(receives, expression, file)),
   ].join('\n')
+}
+
+/** The parameters of the path, the body or the query, and the headers. */
+function positional(call: Call): string[] {
+  const { operation, path, query, headers } = call
+  const hasHeaders = Object.keys(headers).length > 0
+  const input = inputOf(call) ?? (Object.keys(query).length > 0 ? literal(query) : undefined)
+  const takesInput = operation.body !== null || operation.query.length > 0
+  return [
+    ...operation.path_.map(({ name }) => literal(path[name])),
+    ...(input !== undefined ? [input] : takesInput && hasHeaders ? ['undefined'] : []),
+    ...(hasHeaders ? [`{ headers: ${literal(headers)} }`] : []),
+  ]
+}
+
+/** On several lines if they are long; an object stays with its parentheses if it is the only one. */
+function joined(values: string[]): string {
+  const short = values.join(', ')
+  if (short.length <= 70 || values.length === 1) return short
+  return `\n${values.map((value) => `  ${value.replaceAll('\n', '\n  ')}`).join(',\n')}\n`
+}
+
+function flatInput(call: Call): string {
+  const { path, query, headers } = call
+  const body = inputOf(call)
+  const parts = [
+    ...(Object.keys(path).length > 0 ? [`path: ${literal(path)}`] : []),
+    ...(Object.keys(query).length > 0 ? [`query: ${literal(query)}`] : []),
+    ...(Object.keys(headers).length > 0 ? [`headers: ${literal(headers)}`] : []),
+    ...(body === undefined ? [] : [`body: ${body}`]),
+  ]
+  return parts.length === 0 ? '' : `{ ${parts.join(', ')} }`
+}
+
+function inputOf(call: Call): string | undefined {
+  if (call.body === null) return undefined
+  return call.sends === 'form' || call.sends === 'bytes' ? fileBody(call) : literal(call.body.value)
 }
 
 function readOf(receives: Call['receives'], expression: string, file: string): string[] {
@@ -44,11 +77,13 @@ function readOf(receives: Call['receives'], expression: string, file: string): s
 }
 
 function fileBody({ sends, operation, body, file }: Call): string {
-  const opened = `await openAsBlob('${file}')`
+  const opened = `await fileFrom('${file}')`
   if (sends === 'bytes') return opened
   const { [operation.body!.form!.file]: _file, ...fields } = body!.value
   const inner = Object.entries(fields).map(([name, value]) => `${key(name)}: ${literal(value)}`)
-  return `{ ${[...inner, `${key(operation.body!.form!.file)}: ${opened}`].join(', ')} }`
+  const parts = [...inner, `${key(operation.body!.form!.file)}: ${opened}`]
+  const short = `{ ${parts.join(', ')} }`
+  return short.length <= 80 ? short : `{\n${parts.map((part) => `  ${part}`).join(',\n')}\n}`
 }
 
 /** The value as a TypeScript literal, on several lines if it is long. */

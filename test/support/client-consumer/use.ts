@@ -1,5 +1,14 @@
 // Code of a project that uses the client. It must compile; each `@ts-expect-error` marks a type error.
-import { createPlatformClient, PlatformError, type components } from '@platform-api/client'
+import { createPlatformClient, PlatformError, toFile, type components } from '@platform-api/client'
+import type {
+  ChatResponse,
+  ListProjectsQuery,
+  PlatformEvent,
+  Project,
+  ProjectCreate,
+  ProjectList,
+  StoredFile,
+} from '@platform-api/client'
 import type { operations } from '@platform-api/client/types'
 
 const client = createPlatformClient({
@@ -25,7 +34,7 @@ export async function use(): Promise<void> {
 
   for await (const { user, role: theirs } of client.listMembers.all({
     path: { id: project.id },
-    query: { role: 'editor' },
+    query: { role: ['editor'] },
   }))
     console.log(user.email, theirs)
   for await (const { data, pagination } of client.listProjects.pages())
@@ -95,3 +104,44 @@ export async function use(): Promise<void> {
 }
 
 export type Status = keyof operations['createProject']['responses'] & 201
+
+/** Everything that the package names. */
+export async function useNames(file: StoredFile, event: PlatformEvent): Promise<string> {
+  const input: ProjectCreate = { name: 'Launch' }
+  const query: ListProjectsQuery = { limit: 1 }
+  const page: ProjectList = await client.projects.list(query, { signal: AbortSignal.timeout(10) })
+  const [first]: Project[] = page.data
+  await client.projects.members.add(first.id, { user_id: 'usr_1', role: 'editor' })
+  await client.projects.update(first.id, input, { headers: { 'If-Match': '"x"' }, retries: 0 })
+  const answer = client.ai.chat.stream({ message: 'Hi' })
+  const { usage, message } = await answer.final()
+  const whole: ChatResponse = await client.ai.chat({ message: 'Hi' })
+  const text: string = (await answer.text()) + message.content + whole.message.content
+  await client.storage.files.upload({ file: new Uint8Array([1]), name: file.name })
+  await client.storage.files.upload({ file: toFile(new Blob(['x']), 'x.txt') })
+
+  // @ts-expect-error an unknown resource
+  client.burners
+  // @ts-expect-error a missing body
+  await client.projects.create()
+  // @ts-expect-error a missing parameter of the path
+  await client.projects.get()
+  // @ts-expect-error an unknown query parameter
+  await client.projects.list({ colour: 'red' })
+  // @ts-expect-error an object instead of the path's parameter
+  await client.projects.get({ path: { id: 'x' } })
+  // @ts-expect-error a path instead of a file
+  await client.storage.files.upload({ file: 'report.pdf' })
+
+  switch (event.type) {
+    case 'order.paid':
+      return event.data.object.currency
+    case 'file.created':
+      return event.data.object.name
+    case 'user.deleted':
+      // @ts-expect-error a field of another event's object
+      return event.data.object.currency
+    default:
+      return `${usage.total_tokens} ${text}`
+  }
+}
