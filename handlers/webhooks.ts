@@ -86,9 +86,12 @@ export const webhooks = {
 
   async rotateWebhookSecret({ principal, params: { id }, body }, { db, events }) {
     return await db.transaction(async (tx) => {
-      await openEndpoint(tx, principal, id, { lock: true })
+      const previous = toWebhookEndpoint(await openEndpoint(tx, principal, id, { lock: true }))
       const { endpoint, secret } = await replaceSecret(tx, id, body?.overlap_seconds ?? 86_400)
-      await events.emit(tx, 'webhook_endpoint.secret_rotated', endpoint, { userId: principal.userId })
+      await events.emit(tx, 'webhook_endpoint.secret_rotated', endpoint, {
+        previous,
+        userId: principal.userId,
+      })
       return { status: 200, body: { ...endpoint, secret } }
     })
   },

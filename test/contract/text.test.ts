@@ -143,6 +143,7 @@ async function uniqueBody({
   count++
   return {
     ...body,
+    ...(id === 'addMember' && { user_id: (await server.person()).id }),
     ...('email' in body && { email: `${count}@text.example` }),
     ...('text' in body && { text: `${body.text} ${count}` }),
     ...(id === 'createCheckout' && {

@@ -22,7 +22,7 @@ async function quickstart(client: PlatformClient): Promise<object> {
   for await (const { role } of client.projects.members.list(project.id)) roles.push(role)
   const error = await client.projects.get('prj_01jd6y8m5qe8btc4y5w1r0n3fz').catch((it: unknown) => it)
   let type: string | undefined
-  for await (const { event, data } of client.events.stream({ after: 0, type: 'project.created' })) {
+  for await (const { event, data } of client.events.stream({ cursor: 'start', type: ['project.created'] })) {
     if (event !== 'message' || data.type !== 'project.created') continue
     type = `${data.type} ${data.data.object.name}`
     break
