@@ -104,7 +104,7 @@ t.test('the test client throws on every answer that the spec does not declare', 
     etag: '"x"',
     link: '<x>; rel="first"',
   }
-  const rateLimits = { ratelimit: 'x', 'ratelimit-policy': 'x' }
+  const rateLimits = { ratelimit: '"read";r=1;t=1', 'ratelimit-policy': '"read";q=1;w=60' }
   const validAnswer = { status: 200, headers: good as Record<string, string>, body: '{"status":"ok"}' }
   let answer = validAnswer
   const fakeServer = createServer((_request, response) =>
@@ -258,8 +258,8 @@ t.test('the event stream parser throws on every event that the spec does not dec
     'content-type': 'text/event-stream',
     'x-request-id': 'x',
     'x-content-type-options': 'nosniff',
-    ratelimit: 'x',
-    'ratelimit-policy': 'x',
+    ratelimit: '"read";r=1;t=1',
+    'ratelimit-policy': '"read";q=1;w=60',
   }
   let sent = ''
   const fakeServer = createServer((_request, response) => response.writeHead(200, head).end(sent))
