@@ -51,9 +51,12 @@ export class StreamedForm implements FormWithFile<object> {
     return fields
   }
 
-  /** The body that a repeated Idempotency-Key must match. The order of the parts makes no difference. */
+  /**
+   * The body that a repeated Idempotency-Key must match; complete after the file was read. The order of the
+   * parts makes no difference.
+   */
   toJSON(): object {
-    const sorted = Object.entries(this.fields()).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    const sorted = Object.entries(this.received).toSorted(([a], [b]) => (a < b ? -1 : 1))
     return { ...Object.fromEntries(sorted), file: this.file }
   }
 }

@@ -75,7 +75,7 @@ function secretsOf(secret: string | readonly string[] | undefined): Array<Uint8A
   const secrets = secret === undefined ? [] : [secret].flat()
   if (secrets.length === 0)
     throw new WebhookVerificationError(
-      'The secret of the endpoint is missing: set `secret`, or the environment variable PLATFORM_WEBHOOK_SECRET.',
+      'The secret of the endpoint is missing: set `secret`, or the variable PLATFORM_WEBHOOK_SECRET.',
     )
   return secrets.map((one) => {
     const bytes = typeof one === 'string' && one.startsWith('whsec_') ? fromBase64(one.slice(6)) : null

@@ -20,7 +20,7 @@ export function clientNames(document: any, operations: Operation[]): Map<string,
     const owner = owners.get(name)
     if (owner !== undefined)
       throw new GenerateError(
-        `The client would call both ${owner} and ${operation.id} \`${name}\`: rename one with x-client-method.`,
+        `The client calls both ${owner} and ${operation.id} \`${name}\`: rename one with x-client-method.`,
       )
     owners.set(name, operation.id)
     names.set(operation.id, name)
@@ -35,8 +35,8 @@ export function clientNames(document: any, operations: Operation[]): Map<string,
 }
 
 /**
- * The static parts of the path, then the verb of the operationId: `POST /projects/{id}/members`, `addMember` is
- * `projects.members.add`. An action at the end of the path is the method: `POST /projects/{id}/restore` is
+ * The static parts of the path, then the verb of the operationId: `POST /projects/{id}/members`, `addMember`
+ * is `projects.members.add`. An action at the end of the path is the method: `POST /projects/{id}/restore` is
  * `projects.restore`.
  */
 function nameOf({ id, path }: Operation): string {

@@ -1,5 +1,5 @@
-// The declarations of the client: operations.d.ts with the flat methods, and resource-methods.d.ts with the methods
-// by resource.
+// The declarations of the client: operations.d.ts with the flat methods, and resource-methods.d.ts with the
+// methods by resource.
 import { flatMethod, inputDeclaration, resourceMethod, type MethodTypes } from './client-methods.ts'
 import { capital } from './schemas.ts'
 import { banner } from './types.ts'

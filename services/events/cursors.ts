@@ -11,7 +11,7 @@ const start = 'start'
 
 /** What a decrypted cursor begins with. The sequence follows, in 8 bytes. */
 const mark = Buffer.from('eventlog')
-const algorithm = 'aes-256-ecb'
+const algorithm = 'aes-128-ecb'
 
 export class EventCursors {
   readonly #key: Uint8Array

@@ -1,5 +1,5 @@
-// Whose orders, checkout sessions, subscriptions and refunds a list returns. Operators list those of all users
-// and projects; everyone else lists those of a project, or their own outside all projects.
+// Whose orders, checkout sessions, subscriptions and refunds a list returns. Operators list those of all
+// users and projects; everyone else lists those of a project, or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden } from '../../infra/errors.ts'

@@ -56,10 +56,7 @@ t.test('an answer without a match says how many documents are not processed yet'
   startDocumentWorker(t, server)
   await waitUntilReady(ada, base, 2)
   t.match(contentOf(await ask('When does the vault open?')), /“The vault opens at nine\.” \[1\]/)
-  t.match(
-    contentOf(await ask('Which submarines dive deepest?')),
-    /found nothing[^.]*\.$/,
-  )
+  t.match(contentOf(await ask('Which submarines dive deepest?')), /found nothing[^.]*\.$/)
   await server.services.database.prisma.document.updateMany({
     where: { name: 'b.md' },
     data: { status: 'processing' },

@@ -26,7 +26,8 @@ CREATE INDEX "checkouts_expires_at_id_idx" ON "checkouts"("expires_at", "id");
 CREATE INDEX "checkouts_space_idx" ON "checkouts"((coalesce("project_id", "owner_id")), "id");
 CREATE INDEX "subscriptions_owner_id_id_idx" ON "subscriptions"("owner_id", "id");
 CREATE INDEX "subscriptions_status_id_idx" ON "subscriptions"("status", "id");
-CREATE INDEX "subscriptions_all_period_end_idx" ON "subscriptions"((coalesce("period_end", 'infinity')), "id");
+CREATE INDEX "subscriptions_all_period_end_idx" ON "subscriptions"
+  ((coalesce("period_end", 'infinity')), "id");
 CREATE INDEX "refunds_project_id_idx" ON "refunds"("project_id");
 CREATE INDEX "refunds_owner_id_id_idx" ON "refunds"("owner_id", "id");
 CREATE INDEX "refunds_status_id_idx" ON "refunds"("status", "id");

@@ -1,3 +1,3 @@
 -- The key of the cursors of the event log, random for each installation.
 ALTER TABLE "event_log" ADD COLUMN "cursor_key" BYTEA NOT NULL
-  DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+  DEFAULT uuid_send(gen_random_uuid());
