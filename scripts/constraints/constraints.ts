@@ -67,6 +67,8 @@ export function constraintsOf(
   function walk(schema: Json, place: string): void {
     const own: Record<string, Json> = {}
     for (const keyword of assertions) if (schema[keyword] !== undefined) own[keyword] = schema[keyword]
+    // The width of an integer is for generated clients; `minimum` and `maximum` limit its values.
+    if (own.format === 'int32' || own.format === 'int64') delete own.format
     for (const keyword of holders)
       if (schema[keyword] !== undefined)
         own[keyword] = typeof schema[keyword] === 'object' ? true : schema[keyword]

@@ -110,7 +110,7 @@ export function createCaseBuilder(
     for (const violation of violationsOf(document, site, valueAt(base, site.steps))) {
       const value = applyViolation(document, base, site.steps, violation, root.part)
       if (value === undefined) continue
-      const target = fieldAt(site, base, violation)
+      const target = withoutItems(fieldAt(site, base, violation), root.part)
       const errors = check(root, value)
       const expected = problemsOf(errors, value, root.part)
       const cost = errors.length + expected.length * 100
@@ -179,7 +179,8 @@ function ruleForNoCase(
   if (
     keyword === 'type' &&
     inText &&
-    (steps.length === 0 || types.includes('string') || types.includes('array'))
+    (steps.length === 0 ||
+      ['string', 'array', ...(part === 'query' ? ['object'] : [])].some((type) => types.includes(type)))
   )
     return 'always text'
   if (part === 'path' && (keyword === 'minLength' || keyword === 'required')) return 'never empty'
@@ -193,7 +194,7 @@ function withPathTo(document: Json, base: Json, steps: Step[], part: Part): Json
   const [step, ...rest] = steps
   const made = (schema: Json): Json => {
     const value = sampleOf(document, schema)
-    return isText(part) ? String(value) : value
+    return isText(part) && typeof value !== 'object' ? String(value) : value
   }
   switch (step.kind) {
     case 'choice':
@@ -295,7 +296,12 @@ function encodeValue(value: Json, schema: Json, part: Part): Json {
   const types = typesOf(schema)
   if (part === 'form' && types.includes('object')) return value
   if (part === 'form' && types.includes('array'))
-    return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined
+    return Array.isArray(value) && value.every(isSentAsItem) ? value : undefined
+  if (part === 'query' && types.includes('object'))
+    return isRecord(value) && Object.values(value).every((text) => typeof text === 'string')
+      ? value
+      : undefined
+  if (part === 'query' && types.includes('array')) return [value].flat().map(String)
   // An array is sent as a repeated parameter.
   if (Array.isArray(value)) return part === 'query' || part === 'fields' ? ['a', 'b'] : undefined
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
@@ -306,9 +312,14 @@ function encodeValue(value: Json, schema: Json, part: Part): Json {
   return text
 }
 
+/** Whether an item of a list arrives unchanged: a form splits items at commas and trims them. */
+function isSentAsItem(item: Json): boolean {
+  return typeof item === 'string' && item === item.trim() && !item.includes(',')
+}
+
 function asText(base: Json): Json {
   return Object.fromEntries(
-    Object.entries(base).map(([name, value]) => [name, Array.isArray(value) ? value : String(value)]),
+    Object.entries(base).map(([name, value]) => [name, typeof value === 'object' ? value : String(value)]),
   )
 }
 
@@ -326,6 +337,11 @@ function fieldAt({ steps, constraint: { keyword, name } }: Site, base: Json, vio
     path.push(last?.kind === 'choice' && isChoice(last.among) ? last.among[0].required[0] : name)
   if (keyword === 'additionalProperties') path.push(unknownName)
   return fieldOf(path)
+}
+
+/** A repeated query parameter is reported by its name. */
+function withoutItems(field: string, part: Part): string {
+  return part === 'query' ? field.replace(/\[\d+\]$/, '') : field
 }
 
 function fieldOf(path: string[]): string {
@@ -365,7 +381,8 @@ export function problemsOf(errors: ErrorObject[], root: Json, part: Part): Probl
           isText(part) &&
           (keyword === 'maximum' || keyword === 'minimum') &&
           !Number.isSafeInteger(Number(value))
-        return [`${fieldOf(path)} ${keyword}`, ...(unsafe ? [`${fieldOf(path)} type`] : [])]
+        const field = withoutItems(fieldOf(path), part)
+        return [`${field} ${keyword}`, ...(unsafe ? [`${fieldOf(path)} type`] : [])]
       }),
     ),
   ].sort()

@@ -69,11 +69,13 @@ function encodedBodyWith(
   return { raw: JSON.stringify(value), type: 'application/json' }
 }
 
-/** Query or form entries. A list becomes one entry per item. */
+/** Query or form entries. A list becomes one entry per item, and an object one entry per key: `name[key]`. */
 function entriesOf(value: Json): URLSearchParams {
   return new URLSearchParams(
-    Object.entries<Json>(value).flatMap(([name, each]) =>
-      [each].flat().map((text): [string, string] => [name, text]),
+    Object.entries<Json>(value).flatMap(([name, each]): Array<[string, string]> =>
+      typeof each === 'object' && !Array.isArray(each)
+        ? Object.entries<string>(each).map(([key, text]) => [`${name}[${key}]`, text])
+        : [each].flat().map((text) => [name, text]),
     ),
   )
 }
