@@ -115,7 +115,9 @@ export class AnswerStreams {
     let offset = after
     if (offset < 1) {
       const searched = message.searched && { ...message.searched, passages: 0 }
-      yield { event: 'message.created', id: '1', data: { ...toMessage(message), ...emptyAnswer, searched } }
+      const created = toMessage(message)
+      const data = { ...created, ...emptyAnswer, searched, updated_at: created.created_at }
+      yield { event: 'message.created', id: '1', data }
       offset = 1
     }
     let sentSize = -1
