@@ -29,7 +29,7 @@ async function take(
   { services }: TestServer,
   { key }: { key: string },
   after: number,
-  { eventStreams = services.eventStreams, filter = {} as EventFilter } = {},
+  { eventStreams = services.eventStreams, filter = { types: null } as EventFilter } = {},
 ): Promise<Taken> {
   const gone = new AbortController()
   const principal = await services.principals.authenticate(`Bearer ${key}`)

@@ -286,8 +286,8 @@ const mistakes: Record<string, Mistake> = {
   },
   'a 201 with Location but without ETag': {
     change: [
-      "        '201':\n",
-      "        '201':\n          headers: { Location: { schema: { type: string } } }\n",
+      `            Location: { $ref: '#/components/headers/Location' },\n            ETag: { $ref: '#/components/headers/ETag' },\n`,
+      `            Location: { $ref: '#/components/headers/Location' },\n`,
     ],
     says: /a 201 with Location has the header ETag/,
     at: 'post:',
