@@ -286,8 +286,8 @@ const mistakes: Record<string, Mistake> = {
   },
   'a 201 with Location but without ETag': {
     change: [
-      `            Location: { $ref: '#/components/headers/Location' },\n            ETag: { $ref: '#/components/headers/ETag' },\n`,
-      `            Location: { $ref: '#/components/headers/Location' },\n`,
+      `headers/Location' },\n              ETag: { $ref: '#/components/headers/ETag' },\n`,
+      `headers/Location' },\n`,
     ],
     says: /a 201 with Location has the header ETag/,
     at: 'post:',
