@@ -21363,7 +21363,7 @@ return errors === 0;
 validate_spec_FileLinkCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyChatRequest = validate_spec_ChatRequest;
-const schema_spec_ChatRequest = {"type":"object","additionalProperties":false,"oneOf":[{"required":["message"]},{"required":["messages"]}],"properties":{"model":{"$ref":"spec:ModelId"},"message":{"$ref":"spec:MessageContent"},"messages":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"object","additionalProperties":false,"required":["role","content"],"properties":{"role":{"$ref":"spec:MessageRole"},"content":{"$ref":"spec:MessageContent"}}}},"session_id":{"$ref":"spec:SessionId"},"project_id":{"$ref":"spec:ProjectId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"filters":{"$ref":"spec:SearchFilters"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ChatRequest"};
+const schema_spec_ChatRequest = {"type":"object","additionalProperties":false,"oneOf":[{"required":["message"]},{"required":["messages"]}],"dependentRequired":{"session_id":["message"]},"properties":{"model":{"$ref":"spec:ModelId"},"message":{"$ref":"spec:MessageContent"},"messages":{"type":"array","minItems":1,"maxItems":500,"items":{"type":"object","additionalProperties":false,"required":["role","content"],"properties":{"role":{"$ref":"spec:MessageRole"},"content":{"$ref":"spec:MessageContent"}}}},"session_id":{"$ref":"spec:SessionId"},"project_id":{"$ref":"spec:ProjectId"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"filters":{"$ref":"spec:SearchFilters"},"temperature":{"type":"number","minimum":0,"maximum":2},"max_tokens":{"type":"integer","minimum":1,"maximum":1000000},"stop":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string","minLength":1,"maxLength":100}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ChatRequest"};
 const schema_spec_ModelId = {"type":"string","minLength":1,"maxLength":200,"pattern":"^[!-~]+$","x-pattern-says":"a model id such as extractive-1","$id":"spec:ModelId"};
 const pattern_5e6e5233 = new RegExp("^[!-~]+$", "u");
 
@@ -22172,14 +22172,29 @@ vErrors = joined(vErrors, validate_spec_Metadata.errors);
 errors = vErrors.length;
 }
 }
-}
-else {
-const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.session_id !== undefined){
+if(data.message === undefined){
+const err23 = {instancePath,schemaPath:"#/dependentRequired",keyword:"dependentRequired",params:{property: "session_id",
+    missingProperty: "message",
+    depsCount: 1,
+    deps: "message"},message:"must have property message when property session_id is present"};
 if(vErrors === null){
 vErrors = [err23];
 }
 else {
 vErrors.push(err23);
+}
+errors++;
+}
+}
+}
+else {
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
 }
 errors++;
 }
@@ -23343,7 +23358,7 @@ return errors === 0;
 validate_spec_KnowledgeSearch.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyDocumentCreate = validate_spec_DocumentCreate;
-const schema_spec_DocumentCreate = {"type":"object","additionalProperties":false,"oneOf":[{"required":["text"]},{"required":["file_id"]}],"properties":{"text":{"$ref":"spec:DocumentSourceText"},"content_type":{"type":"string","enum":["text/plain","text/markdown","text/html","text/csv","application/json"]},"file_id":{"$ref":"spec:FileId"},"name":{"$ref":"spec:DocumentName"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:DocumentCreate"};
+const schema_spec_DocumentCreate = {"type":"object","additionalProperties":false,"oneOf":[{"required":["text"]},{"required":["file_id"]}],"dependentRequired":{"content_type":["text"]},"properties":{"text":{"$ref":"spec:DocumentSourceText"},"content_type":{"type":"string","enum":["text/plain","text/markdown","text/html","text/csv","application/json"]},"file_id":{"$ref":"spec:FileId"},"name":{"$ref":"spec:DocumentName"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:DocumentCreate"};
 const schema_spec_DocumentSourceText = {"type":"string","minLength":1,"maxLength":1000000,"pattern":"\\S","$id":"spec:DocumentSourceText"};
 
 function validate_spec_DocumentSourceText(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -23643,14 +23658,29 @@ vErrors = joined(vErrors, validate_spec_Metadata.errors);
 errors = vErrors.length;
 }
 }
-}
-else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.content_type !== undefined){
+if(data.text === undefined){
+const err6 = {instancePath,schemaPath:"#/dependentRequired",keyword:"dependentRequired",params:{property: "content_type",
+    missingProperty: "text",
+    depsCount: 1,
+    deps: "text"},message:"must have property text when property content_type is present"};
 if(vErrors === null){
 vErrors = [err6];
 }
 else {
 vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
 }
 errors++;
 }
@@ -24798,7 +24828,7 @@ return errors === 0;
 validate_spec_RefundCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyCheckoutCreate = validate_spec_CheckoutCreate;
-const schema_spec_CheckoutCreate = {"type":"object","additionalProperties":false,"required":["success_url","cancel_url"],"properties":{"mode":{"$ref":"spec:CheckoutMode"},"project_id":{"$ref":"spec:ProjectId"},"order_id":{"$ref":"spec:OrderId"},"items":{"$ref":"spec:OrderItems"},"success_url":{"$ref":"spec:PageUrl"},"cancel_url":{"$ref":"spec:PageUrl"},"expires_in_seconds":{"type":"integer","minimum":1800,"maximum":86400},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:CheckoutCreate"};
+const schema_spec_CheckoutCreate = {"type":"object","additionalProperties":false,"required":["success_url","cancel_url"],"oneOf":[{"required":["items"]},{"required":["order_id"]}],"dependentRequired":{"project_id":["items"]},"properties":{"mode":{"$ref":"spec:CheckoutMode"},"project_id":{"$ref":"spec:ProjectId"},"order_id":{"$ref":"spec:OrderId"},"items":{"$ref":"spec:OrderItems"},"success_url":{"$ref":"spec:PageUrl"},"cancel_url":{"$ref":"spec:PageUrl"},"expires_in_seconds":{"type":"integer","minimum":1800,"maximum":86400},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:CheckoutCreate"};
 const schema_spec_CheckoutMode = {"type":"string","enum":["payment","subscription"],"$id":"spec:CheckoutMode"};
 
 function validate_spec_CheckoutMode(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -24941,9 +24971,13 @@ evaluated0.props = undefined;
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
+const _errs1 = errors;
+let valid0 = false;
+let passing0 = null;
+const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.success_url === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "success_url"},message:"must have required property '"+"success_url"+"'"};
+if(data.items === undefined){
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "items"},message:"must have required property '"+"items"+"'"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -24952,8 +24986,16 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(data.cancel_url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "cancel_url"},message:"must have required property '"+"cancel_url"+"'"};
+}
+var _valid0 = _errs2 === errors;
+if(_valid0){
+valid0 = true;
+passing0 = 0;
+}
+const _errs3 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.order_id === undefined){
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "order_id"},message:"must have required property '"+"order_id"+"'"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -24962,14 +25004,68 @@ vErrors.push(err1);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((((key0 === "mode") || (key0 === "project_id")) || (key0 === "order_id")) || (key0 === "items")) || (key0 === "success_url")) || (key0 === "cancel_url")) || (key0 === "expires_in_seconds")) || (key0 === "metadata"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+}
+var _valid0 = _errs3 === errors;
+if(_valid0 && valid0){
+valid0 = false;
+passing0 = [passing0, 1];
+}
+else {
+if(_valid0){
+valid0 = true;
+passing0 = 1;
+}
+}
+if(!valid0){
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0, names: ["items","order_id"]},message:"must match exactly one schema in oneOf"};
 if(vErrors === null){
 vErrors = [err2];
 }
 else {
 vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.success_url === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "success_url"},message:"must have required property '"+"success_url"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.cancel_url === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "cancel_url"},message:"must have required property '"+"cancel_url"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "mode") || (key0 === "project_id")) || (key0 === "order_id")) || (key0 === "items")) || (key0 === "success_url")) || (key0 === "cancel_url")) || (key0 === "expires_in_seconds")) || (key0 === "metadata"))){
+const err5 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
 }
 errors++;
 }
@@ -25013,33 +25109,33 @@ errors = vErrors.length;
 if(data.expires_in_seconds !== undefined){
 let data6 = data.expires_in_seconds;
 if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err3 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err6 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err3];
+vErrors = [err6];
 }
 else {
-vErrors.push(err3);
+vErrors.push(err6);
 }
 errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 > 86400 || isNaN(data6)){
-const err4 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/maximum",keyword:"maximum",params:{limit: 86400, range: [1800,86400]},message:"must be <= 86400"};
+const err7 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/maximum",keyword:"maximum",params:{limit: 86400, range: [1800,86400]},message:"must be <= 86400"};
 if(vErrors === null){
-vErrors = [err4];
+vErrors = [err7];
 }
 else {
-vErrors.push(err4);
+vErrors.push(err7);
 }
 errors++;
 }
 if(data6 < 1800 || isNaN(data6)){
-const err5 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/minimum",keyword:"minimum",params:{limit: 1800, range: [1800,86400]},message:"must be >= 1800"};
+const err8 = {instancePath:instancePath+"/expires_in_seconds",schemaPath:"#/properties/expires_in_seconds/minimum",keyword:"minimum",params:{limit: 1800, range: [1800,86400]},message:"must be >= 1800"};
 if(vErrors === null){
-vErrors = [err5];
+vErrors = [err8];
 }
 else {
-vErrors.push(err5);
+vErrors.push(err8);
 }
 errors++;
 }
@@ -25051,14 +25147,29 @@ vErrors = joined(vErrors, validate_spec_Metadata.errors);
 errors = vErrors.length;
 }
 }
-}
-else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.project_id !== undefined){
+if(data.items === undefined){
+const err9 = {instancePath,schemaPath:"#/dependentRequired",keyword:"dependentRequired",params:{property: "project_id",
+    missingProperty: "items",
+    depsCount: 1,
+    deps: "items"},message:"must have property items when property project_id is present"};
 if(vErrors === null){
-vErrors = [err6];
+vErrors = [err9];
 }
 else {
-vErrors.push(err6);
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -25123,7 +25234,7 @@ return errors === 0;
 validate_spec_SubscriptionCancel.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyTestClockAdvance = validate_spec_TestClockAdvance;
-const schema_spec_TestClockAdvance = {"type":"object","additionalProperties":false,"properties":{"to":{"$ref":"spec:Timestamp"},"by_seconds":{"type":"integer","minimum":1,"maximum":63072000}},"$id":"spec:TestClockAdvance"};
+const schema_spec_TestClockAdvance = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["by_seconds"]}],"properties":{"to":{"$ref":"spec:Timestamp"},"by_seconds":{"type":"integer","minimum":1,"maximum":63072000}},"$id":"spec:TestClockAdvance"};
 const schema_spec_Timestamp = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
 
 function validate_spec_Timestamp(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -25176,15 +25287,81 @@ evaluated0.props = undefined;
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
+const _errs1 = errors;
+let valid0 = false;
+let passing0 = null;
+const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
-for(const key0 in data){
-if(!((key0 === "to") || (key0 === "by_seconds"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.to === undefined){
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'"};
 if(vErrors === null){
 vErrors = [err0];
 }
 else {
 vErrors.push(err0);
+}
+errors++;
+}
+}
+var _valid0 = _errs2 === errors;
+if(_valid0){
+valid0 = true;
+passing0 = 0;
+}
+const _errs3 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.by_seconds === undefined){
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "by_seconds"},message:"must have required property '"+"by_seconds"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+var _valid0 = _errs3 === errors;
+if(_valid0 && valid0){
+valid0 = false;
+passing0 = [passing0, 1];
+}
+else {
+if(_valid0){
+valid0 = true;
+passing0 = 1;
+}
+}
+if(!valid0){
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0, names: ["to","by_seconds"]},message:"must match exactly one schema in oneOf"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "to") || (key0 === "by_seconds"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
 }
 errors++;
 }
@@ -25198,46 +25375,46 @@ errors = vErrors.length;
 if(data.by_seconds !== undefined){
 let data1 = data.by_seconds;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err1 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 63072000 || isNaN(data1)){
-const err2 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/maximum",keyword:"maximum",params:{limit: 63072000, range: [1,63072000]},message:"must be <= 63072000"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if(data1 < 1 || isNaN(data1)){
-const err3 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/minimum",keyword:"minimum",params:{limit: 1, range: [1,63072000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err4 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
 else {
 vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 63072000 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/maximum",keyword:"maximum",params:{limit: 63072000, range: [1,63072000]},message:"must be <= 63072000"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/by_seconds",schemaPath:"#/properties/by_seconds/minimum",keyword:"minimum",params:{limit: 1, range: [1,63072000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
 }
 errors++;
 }

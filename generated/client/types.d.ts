@@ -13423,14 +13423,21 @@ export interface MemberList {
  */
 export type MemberAdd = {
     /** The ID of a user. It starts with `usr_`. */
-    user_id?: UserId;
-    /** An email address. It is stored in lower case. */
-    email?: Email;
+    user_id: UserId;
+    email?: never;
     /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
     role: MemberRole;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
-} & (unknown | unknown);
+} | {
+    user_id?: never;
+    /** An email address. It is stored in lower case. */
+    email: Email;
+    /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
+    role: MemberRole;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+};
 /**
  * The fields of the member to change.
  * @example {
@@ -13934,14 +13941,8 @@ export type ChatRequest = {
     /** The model to use. Defaults to the model of the session, then of your settings, then of the server. */
     model?: ModelId;
     /** A user message to answer, in the context of the session. */
-    message?: MessageContent;
-    /** A whole conversation, oldest message first. The last message must have the role `user`. Not allowed with `session_id`. */
-    messages?: {
-        /** The author of a message. `assistant` messages are answers. */
-        role: MessageRole;
-        /** The text of the message. */
-        content: MessageContent;
-    }[];
+    message: MessageContent;
+    messages?: never;
     /** The session to continue. Only with `message`. */
     session_id?: SessionId;
     /** Search all knowledge bases of this project, or only its `knowledge_base_ids`. A new session belongs to the project, which requires the role `editor`; otherwise `viewer` is enough. */
@@ -13961,7 +13962,36 @@ export type ChatRequest = {
     stop?: string[];
     /** Stored with the user message or, without a session, with the answer. */
     metadata?: Metadata;
-} & (unknown | unknown);
+} | {
+    /** The model to use. Defaults to the model of the session, then of your settings, then of the server. */
+    model?: ModelId;
+    message?: never;
+    /** A whole conversation, oldest message first. The last message must have the role `user`. */
+    messages: {
+        /** The author of a message. `assistant` messages are answers. */
+        role: MessageRole;
+        /** The text of the message. */
+        content: MessageContent;
+    }[];
+    session_id?: never;
+    /** Search all knowledge bases of this project, or only its `knowledge_base_ids`. A new session belongs to the project, which requires the role `editor`; otherwise `viewer` is enough. */
+    project_id?: ProjectId;
+    /** The knowledge bases to search. Defaults to those of the session. */
+    knowledge_base_ids?: KnowledgeBaseIds;
+    /** Restricts the search to some documents. */
+    filters?: SearchFilters;
+    /** Sampling temperature; higher values make answers more random. Defaults to the setting of the provider. Ignored by `extractive-1`. */
+    temperature?: number;
+    /**
+     * Format: int32
+     * Maximum number of tokens to generate. A truncated answer has the status `incomplete` and the finish reason `length`.
+     */
+    max_tokens?: number;
+    /** Texts at which generation stops. The answer does not include them. */
+    stop?: string[];
+    /** Stored with the user message or, without a session, with the answer. */
+    metadata?: Metadata;
+};
 /**
  * The ID of a message. It starts with `msg_`.
  * @example msg_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -14629,19 +14659,27 @@ export type DocumentSourceText = string;
  */
 export type DocumentCreate = {
     /** The text of the document. */
-    text?: DocumentSourceText;
+    text: DocumentSourceText;
     /**
-     * The media type of `text`. Defaults to `text/markdown`. Not allowed with `file_id`.
+     * The media type of `text`. Defaults to `text/markdown`.
      * @enum {string}
      */
     content_type?: "text/plain" | "text/markdown" | "text/html" | "text/csv" | "application/json";
-    /** A file in storage. It must belong to the same project as the knowledge base or, for your own knowledge base, to no project. */
-    file_id?: FileId;
+    file_id?: never;
     /** The name of the document. Defaults to the name of the file, or to the first words of the text. */
     name?: DocumentName;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
-} & (unknown | unknown);
+} | {
+    text?: never;
+    content_type?: never;
+    /** A file in storage. It must belong to the same project as the knowledge base or, for your own knowledge base, to no project. */
+    file_id: FileId;
+    /** The name of the document. Defaults to the name of the file, or to the first words of the text. */
+    name?: DocumentName;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+};
 /**
  * A document to upload, as form fields.
  * @example {
@@ -15147,15 +15185,14 @@ export type PageUrl = string;
  *       "cancel_url": "https://shop.example/cart"
  *     }
  */
-export interface CheckoutCreate {
+export type CheckoutCreate = {
     /** `payment` for a one-time order (the default), `subscription` to start a subscription. */
     mode?: CheckoutMode;
     /** The project of the new order. Only with `items`. If omitted, the order is your own. */
     project_id?: ProjectId;
-    /** The pending order to pay. Not allowed with `items`, `project_id` or the mode `subscription`. */
-    order_id?: OrderId;
+    order_id?: never;
     /** The products to order. With the mode `subscription`, one item with a recurring price. */
-    items?: OrderItems;
+    items: OrderItems;
     /** Where to redirect the customer after the payment. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
     success_url: PageUrl;
     /** Where to redirect the customer to leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
@@ -15167,7 +15204,25 @@ export interface CheckoutCreate {
     expires_in_seconds?: number;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
-}
+} | {
+    /** `payment` for a one-time order (the default), `subscription` to start a subscription. */
+    mode?: CheckoutMode;
+    project_id?: never;
+    /** The pending order to pay. Not allowed with `items` or the mode `subscription`. */
+    order_id: OrderId;
+    items?: never;
+    /** Where to redirect the customer after the payment. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
+    success_url: PageUrl;
+    /** Where to redirect the customer to leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
+    cancel_url: PageUrl;
+    /**
+     * Format: int32
+     * Lifetime of the session in seconds, from 30 minutes to 24 hours. Defaults to 24 hours (86,400).
+     */
+    expires_in_seconds?: number;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+};
 /**
  * `incomplete` until the first order is paid; `past_due` while a renewal is unpaid and is being retried; `canceled` after the end.
  * @example active
@@ -15254,15 +15309,18 @@ export interface TestClock {
  *       "by_seconds": 86400
  *     }
  */
-export interface TestClockAdvance {
+export type TestClockAdvance = {
     /** The time to advance to. */
-    to?: Timestamp;
+    to: Timestamp;
+    by_seconds?: never;
+} | {
+    to?: never;
     /**
      * Format: int32
      * Number of seconds to advance by, at most two years.
      */
-    by_seconds?: number;
-}
+    by_seconds: number;
+};
 /** Confirms that the event was accepted. */
 export interface GatewayReceipt {
     /**

@@ -25,14 +25,19 @@ export function checkWith(
       .map(({ instancePath }) => instancePath),
   )
   for (const error of errors) {
-    // Skip errors of a branch; the `oneOf` error covers them.
-    if (choices.has(error.instancePath) && /\/oneOf\/\d+\/required$/.test(error.schemaPath)) continue
+    if (choices.has(error.instancePath) && isCovered(error, value)) continue
     if (problems.length >= maxProblems) return
     const problem = asProblem(missing.has(error) ? asMissing(error) : error, value, location)
     const name = `${problem.constraint} ${problem.field}`
     if (!reported.has(name)) problems.push(problem)
     reported.add(name)
   }
+}
+
+/** Whether another error covers the error about a choice: that of its `oneOf`, or that it is no object. */
+function isCovered({ keyword, schemaPath, instancePath }: ErrorObject, value: unknown): boolean {
+  if (/\/oneOf\/\d+\/required$/.test(schemaPath)) return true
+  return keyword === 'oneOf' && typeof valueAt(value, keysOf(instancePath)) !== 'object'
 }
 
 function errorsOf(validate: ValidateFunction, value: unknown): ErrorObject[] | null {
@@ -83,10 +88,11 @@ function asProblem(error: ErrorObject, root: unknown, location: Location): Probl
   const { keyword, params, message = 'is invalid' } = error
   const path = keysOf(error.instancePath)
   if (keyword === 'required') path.push(params.missingProperty)
+  if (keyword === 'dependentRequired') path.push(params.property)
   if (keyword === 'additionalProperties') path.push(params.additionalProperty)
   if (error.propertyName !== undefined) path.push(error.propertyName)
   const choice = keyword === 'oneOf' ? choiceOf(params) : null
-  if (choice?.constraint === 'required') path.push(params.names[0])
+  if (choice !== null) path.push(params.names[params.passingSchemas?.[1] ?? 0])
   // A value of a repeated parameter is named like the parameter.
   const named =
     location === 'query' ? path.filter((key, i) => !isIndex(key, valueAt(root, path.slice(0, i)))) : path
@@ -166,6 +172,7 @@ const rules: Record<string, (params: Record<string, any>) => string> = {
   maxItems: ({ limit }) => `must have at most ${counted(limit, 'item')}`,
   minProperties: ({ limit }) => `needs at least ${counted(limit, 'field')}`,
   maxProperties: ({ limit }) => `must have at most ${counted(limit, 'field')}`,
+  dependentRequired: ({ missingProperty }) => `requires ${missingProperty}`,
   uniqueItems: () => 'contains the same value twice',
   oneOf: () => 'must match exactly one of the alternatives in its schema',
   pattern: ({ pattern, says }) =>

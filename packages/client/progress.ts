@@ -78,6 +78,7 @@ async function sendStream(
     signal: request.signal,
     body: (content instanceof Blob ? content.stream() : request.body!).pipeThrough(counting),
     duplex: 'half',
+    redirect: 'error',
   }
   return await fetch(new Request(request.url, init as RequestInit))
 }

@@ -49,9 +49,11 @@ export class RepeatableRequest extends Request {
   #init: RequestInit | undefined
 
   constructor(input: Input, init?: RequestInit) {
-    super(input, init)
+    // To follow a redirect, Node keeps a copy of the whole body in memory.
+    const own = init?.body ? { ...init, redirect: 'error' as const } : init
+    super(input, own)
     this.#input = input
-    this.#init = init
+    this.#init = own
   }
 
   /** A copy with the current headers; null if the body is a stream, which can be sent only once. */

@@ -172,6 +172,7 @@ const patterns = [
   'pattern',
   'format',
   'multipleOf',
+  'dependentRequired',
   'contentEncoding',
   'contentMediaType',
   'not',

@@ -36,6 +36,7 @@ export const assertions = [
   'minProperties',
   'maxProperties',
   'required',
+  'dependentRequired',
   '$ref',
 ]
 /** Keywords that contain one schema. */

@@ -1,6 +1,7 @@
 // fast-check arbitraries for the valid values of a schema.
 // E-mail addresses and URLs end in .invalid (RFC 2606), so nothing is ever delivered.
 import fc from 'fast-check'
+import { alternativesOf } from '../generate/alternatives.ts'
 import { kindOf, schemaOf, type Json } from './document.ts'
 import { picture, type Attachment } from './forms.ts'
 
@@ -113,14 +114,13 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
       namedOf(name, schemaOf(document, property), ids) ?? valuesOf(document, property, ids, depth + 1),
     ]),
   )
-  const choices: string[][] = oneOf?.every((choice: Json) => choice.required !== undefined)
-    ? oneOf.map((choice: Json) => choice.required)
-    : [[]]
-  const records = choices.flatMap((chosen) => {
-    const others = choices.flat().filter((name) => !chosen.includes(name))
+  const choices = oneOf?.every((choice: Json) => choice.required !== undefined)
+    ? alternativesOf(schema)
+    : [{ required: [], excluded: new Set<string>() }]
+  const records = choices.flatMap(({ required: chosen, excluded }) => {
     const selected = [...required, ...chosen]
     if (selected.some((name) => values.get(name) === null)) return []
-    const known = [...values].filter(([name, value]) => value !== null && !others.includes(name)) as Array<
+    const known = [...values].filter(([name, value]) => value !== null && !excluded.has(name)) as Array<
       [string, fc.Arbitrary<Json>]
     >
     return [fc.record(Object.fromEntries(known), { requiredKeys: selected, noNullPrototype: true })]

@@ -18,6 +18,7 @@ import { addErrorCodes } from './errors.ts'
 import { addEvents, emitEvents, eventUnions } from './events.ts'
 import { operationsOf, type Operation } from './model.ts'
 import { withPatchOperations } from './patch-operations.ts'
+import { withWholeAlternatives } from './alternatives.ts'
 import { exactDocument, publishedDocument } from './publish.ts'
 import { banner, emitOperations, emitRoutes, emitTypes, markedOtherValues } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
@@ -62,7 +63,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
   // Before the compilation: it adds the objects and payloads of events to the pools.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
-  const answers = publishedDocument(open)
+  const answers = withWholeAlternatives(publishedDocument(open), 'omitted')
   const published = {
     ...Object.fromEntries(Object.entries(answers).filter(([key]) => !unpublished.has(key))),
     paths: withPatchOperations(answers.paths),
@@ -84,7 +85,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
   ])
   const types = async (): Promise<Map<string, string>> =>
     new Map([
-      ['types.ts', await emitTypes(document, eventUnions(events))],
+      ['types.ts', await emitTypes(withWholeAlternatives(document, 'never'), eventUnions(events))],
       [
         'validators.d.ts',
         declaration(
@@ -106,7 +107,10 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
         ),
       ],
       ...emitClient(document, operations, {
-        types: await emitTypes(publishedDocument(open, markedOtherValues), eventUnions(events)),
+        types: await emitTypes(
+          withWholeAlternatives(publishedDocument(open, markedOtherValues), 'never'),
+          eventUnions(events),
+        ),
         project,
         existing: (name) => textOf(join(root, 'generated/client'), name),
       }),

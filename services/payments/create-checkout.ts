@@ -58,9 +58,6 @@ async function findPendingOrder(
   { operation, principal, body }: CheckoutRequest,
   orderId: string,
 ): Promise<OwnedOrder> {
-  for (const field of ['items', 'project_id'] as const)
-    if (body[field] !== undefined)
-      throw invalidField(field, 'exclusive', `${field} cannot be combined with order_id.`)
   if (body.mode === 'subscription')
     throw invalidField('mode', 'exclusive', 'Mode subscription requires items instead of order_id.')
   await openOrder(tx, { operation, principal, params: { id: orderId } }, { lockProject: true })

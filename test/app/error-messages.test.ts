@@ -1,6 +1,6 @@
 // Error messages: they say in words what a value must look like, without regular expressions or long lists.
 import t from 'tap'
-import { eventTypes } from '../../generated/events.ts'
+import published from '../../generated/openapi.json' with { type: 'json' }
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -17,7 +17,7 @@ interface InvalidRequest {
 }
 
 const file = '/storage/files/file_01jd6y8m5qe8btc4y5w1r0n3fz'
-const eventTypeCount = Object.keys(eventTypes).length
+const selectors = published.components.schemas.EventSelector.enum
 const cases: Record<string, InvalidRequest> = {
   'a path with ..': {
     method: 'PUT',
@@ -25,7 +25,7 @@ const cases: Record<string, InvalidRequest> = {
     body: { path: '../secrets' },
     field: 'path',
     constraint: 'pattern',
-    says: 'path must be a relative path such as reports/2026, without ., .., \\ or control characters',
+    says: 'path must be a path such as reports/2026, without empty parts, ., .., \\ or control characters',
   },
   'a file name with a slash': {
     method: 'PUT',
@@ -82,9 +82,16 @@ const cases: Record<string, InvalidRequest> = {
   'both of two exclusive fields': {
     path: '/ai/chat',
     body: { message: 'Hi', messages: [{ role: 'user', content: 'Hi' }] },
-    field: 'body',
+    field: 'messages',
     constraint: 'oneOf',
     says: 'only one of message and messages can be given',
+  },
+  'a field that needs another': {
+    path: '/ai/chat',
+    body: { messages: [{ role: 'user', content: 'Hi' }], session_id: "cs_01jd6y8m5qe8btc4y5w1r0n3fz" },
+    field: 'session_id',
+    constraint: 'dependentRequired',
+    says: 'session_id requires message',
   },
   'an enum with few values': {
     path: '/ai/chat',
@@ -98,7 +105,7 @@ const cases: Record<string, InvalidRequest> = {
     body: { url: 'https://example.com', event_types: ['project.create'] },
     field: 'event_types[0]',
     constraint: 'enum',
-    says: `event_types[0] must be one of ${eventTypeCount + 1} values; the closest are project.created, `,
+    says: `event_types[0] must be one of ${selectors.length} values; the closest are project.created, `,
   },
   'an enum with many scopes': {
     path: '/user/api-keys',

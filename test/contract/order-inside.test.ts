@@ -118,11 +118,11 @@ t.test('a checkout is validated before its project and prices are loaded', async
   for (const [body, field, constraint] of [
     [{ mode: 'subscription', items, project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'maxItems'],
     [{ project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'required'],
-    [{ items, order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'exclusive'],
+    [{ items, order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'order_id', 'oneOf'],
     [
       { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz', order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' },
       'project_id',
-      'exclusive',
+      'dependentRequired',
     ],
     [{ mode: 'subscription', order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'mode', 'exclusive'],
     [

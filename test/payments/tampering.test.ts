@@ -85,9 +85,11 @@ t.afterEach(async () => {
 })
 
 const item = { price_id: catalog.price }
-const schemas = spec.components.schemas as unknown as Record<string, { properties: Record<string, unknown> }>
+const schemas: Record<string, any> = spec.components.schemas
 const propertiesOf = (...names: string[]): string[] =>
-  names.flatMap((name) => Object.keys(schemas[name].properties))
+  names.flatMap((name) =>
+    (schemas[name].oneOf ?? [schemas[name]]).flatMap((schema: any) => Object.keys(schema.properties)),
+  )
 
 /** Each request body, and the fields that a customer could try to set in it. */
 const bodies: Array<{
@@ -196,7 +198,7 @@ const values = ['paid', 1, null]
 t.test('a read-only or unknown field is rejected by name', async (t) => {
   let count = 0
   for (const { path, method = 'POST', person = ada, schema, body, fields } of bodies) {
-    const allowed = new Set(Object.keys(schemas[schema].properties))
+    const allowed = new Set(propertiesOf(schema))
     for (const field of new Set([...fields, ...columns])) {
       if (allowed.has(field)) continue
       const value = values[count++ % values.length]
@@ -387,8 +389,8 @@ t.test('an order takes one-time prices in one currency', async (t) => {
       'checkout',
     ],
     [{ mode: 'subscription', order_id: free }, 'mode', 'exclusive', 'checkout'],
-    [{ order_id: free, items: [item] }, 'items', 'exclusive', 'checkout'],
-    [{ order_id: free, project_id: mine.project }, 'project_id', 'exclusive', 'checkout'],
+    [{ order_id: free, items: [item] }, 'order_id', 'oneOf', 'checkout'],
+    [{ order_id: free, project_id: mine.project }, 'project_id', 'dependentRequired', 'checkout'],
     [{}, 'items', 'required', 'checkout'],
   ]
   for (const [body, field, constraint, only] of refused) {
@@ -483,8 +485,8 @@ t.test("a user cannot access another user's objects", async (t) => {
   )
   t.equal(
     (await admin.client.get(`/payments/orders/${his.order}`)).status,
-    403,
-    "an operator reads no customer's orders",
+    200,
+    'an operator reads the orders of all customers',
   )
 })
 

@@ -136,7 +136,7 @@ t.test('members', async (t) => {
     })
     t.match(
       await apiErrorOf(
-        owner.api.addMember({ path, body: { role: 'viewer', user_id: stranger.id, email: stranger.email } }),
+        owner.api.addMember({ path, body: { role: 'viewer', user_id: stranger.id, email: stranger.email } as never }),
       ),
       { status: 400 },
     )

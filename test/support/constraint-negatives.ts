@@ -30,7 +30,6 @@ export type Rule = keyof typeof rules
 
 export const rules = {
   'type and enum': 'a value of another type is not one of the listed values either',
-  'type and oneOf': 'a value that is no object has none of the required fields either',
   alternatives: 'a value that matches no alternative has the problems of each of them',
   'property name': 'an invalid property name is reported under propertyNames too',
   'length and format': 'no text of that length has the format',
@@ -143,7 +142,7 @@ function reportsConstraint(
   if (!errors.some((error) => error.keyword === keyword)) return false
   return (
     [keyword, 'required'].some((said) => expected.includes(`${target} ${said}`)) ||
-    (keyword === 'oneOf' && expected.length > 0)
+    (['oneOf', 'dependentRequired'].includes(keyword) && expected.length > 0)
   )
 }
 
@@ -158,7 +157,6 @@ function ruleFor(
   const only = (...keywords: string[]): boolean =>
     others.every((said) => keywords.some((each) => said === `${target} ${each}`))
   if (keyword === 'type' && only('enum', 'const')) return 'type and enum'
-  if (keyword === 'type' && only('oneOf')) return 'type and oneOf'
   if (keyword === 'maximum' && only('type')) return 'unsafe integer'
   if (keyword.endsWith('Length') && only('format', 'pattern')) return 'length and format'
   return null
@@ -370,10 +368,16 @@ export function problemsOf(errors: ErrorObject[], root: Json, part: Part): Probl
         if (chosen.has(instancePath) && /\/oneOf\/\d+\/required$/.test(schemaPath)) return []
         const path = keysOf(instancePath)
         if (keyword === 'required') path.push(params.missingProperty)
+        if (keyword === 'dependentRequired') path.push(params.property)
         if (keyword === 'additionalProperties') path.push(params.additionalProperty)
         if (propertyName !== undefined) path.push(propertyName)
-        if (keyword === 'oneOf' && isChoice(schema) && params.passingSchemas === null)
-          return [`${fieldOf([...path, (schema as Json)[0].required[0]])} required`]
+        if (keyword === 'oneOf' && isChoice(schema)) {
+          const chosenFrom = path.reduce((at, key) => at?.[key], root)
+          if (typeof chosenFrom !== 'object') return []
+          const name = (schema as Json)[params.passingSchemas?.[1] ?? 0].required[0]
+          const constraint = params.passingSchemas === null ? 'required' : 'oneOf'
+          return [`${fieldOf([...path, name])} ${constraint}`]
+        }
         const value = path.reduce((at, key) => at?.[key], root)
         if (keyword !== 'type' && typeof value === 'string' && value.trim() === '')
           return [`${fieldOf(path)} required`]

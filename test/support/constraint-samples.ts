@@ -1,5 +1,6 @@
 // Generates valid values from a schema. The result is always the same.
 import fc from 'fast-check'
+import { alternativesOf } from '../../scripts/generate/alternatives.ts'
 import { flattened } from '../../scripts/constraints/constraints.ts'
 
 type Json = any
@@ -26,13 +27,10 @@ export function sampleOf(document: Json, schema: Json, choice = 0): Json {
 }
 
 function objectOf(document: Json, flat: Json, choice: number): Json {
-  const wanted: string[] = flat.oneOf?.[choice]?.required ?? []
-  const others = (flat.oneOf ?? [])
-    .flatMap((each: Json) => each.required ?? [])
-    .filter((name: string) => !wanted.includes(name))
+  const excluded = flat.oneOf === undefined ? new Set() : alternativesOf(flat)[choice]?.excluded
   const value = Object.fromEntries(
     Object.entries<Json>(flat.properties ?? {})
-      .filter(([name]) => !others.includes(name))
+      .filter(([name]) => !excluded?.has(name))
       .map(([name, inner]) => [name, sampleOf(document, inner)]),
   )
   if (typeof flat.additionalProperties === 'object') value.key = sampleOf(document, flat.additionalProperties)

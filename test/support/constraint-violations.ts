@@ -88,8 +88,12 @@ export function violationsOf(
         : [{ value: Object.fromEntries(Object.entries(current).filter(([key]) => key !== name)) }]
     case 'additionalProperties':
       return limit === false ? [{ value: { ...current, [unknownName]: 'x' } }] : []
+    case 'dependentRequired':
+      return Object.keys(limit).flatMap((key) =>
+        values({ ...sampleOf(document, flat, 1), [key]: sampleOf(document, flat.properties[key]) }),
+      )
     case 'oneOf':
-      return values({ ...sampleOf(document, flat, 1), ...current }, {})
+      return values({ ...sampleOf(document, flat), ...sampleOf(document, flat, 1), ...current }, {})
     // Keywords that only contain other schemas are broken through those schemas.
     default:
       return []

@@ -45,7 +45,7 @@ export async function startChat(
   request: AnswerRequest,
   body: ChatRequest,
 ): Promise<StartedAnswer> {
-  requireMessageOrConversation(body)
+  requireLastFromUser(body)
   const { principal } = request
   return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
@@ -114,15 +114,8 @@ export async function regenerate(
   })
 }
 
-function requireMessageOrConversation({ messages, session_id: sessionId }: ChatRequest): void {
-  if (messages === undefined) return
-  if (sessionId !== undefined)
-    throw invalidField(
-      'messages',
-      'session',
-      'With session_id send `message` instead: the session has the earlier messages.',
-    )
-  if (messages.at(-1)!.role !== 'user')
+function requireLastFromUser({ messages }: ChatRequest): void {
+  if (messages !== undefined && messages.at(-1)!.role !== 'user')
     throw invalidField('messages', 'role', 'The last message must have the role `user`.')
 }
 

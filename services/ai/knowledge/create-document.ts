@@ -26,8 +26,9 @@ import { openKnowledgeBase, type KnowledgeBaseRequest, type OwnedKnowledgeBase }
 
 export type CreateDocumentServices = DocumentServices & CreateFileServices & { db: Db }
 
-/** Contains either `text` or `file_id`. */
 export type DocumentFields = components['schemas']['DocumentCreate']
+type TextDocument = Extract<DocumentFields, { text: string }>
+type FileDocument = Extract<DocumentFields, { file_id: string }>
 
 /** Adds a document from a text or a stored file to the knowledge base of the request, which it locks. */
 export async function createDocument(
@@ -38,7 +39,7 @@ export async function createDocument(
 ): Promise<AddedDocument> {
   const knowledgeBase = await openKnowledgeBase(tx, request, { lock: 'reference' })
   return fields.text !== undefined
-    ? await addText(tx, services, knowledgeBase, fields.text, fields)
+    ? await addText(tx, services, knowledgeBase, fields)
     : await addStoredFile(tx, request, services, knowledgeBase, fields)
 }
 
@@ -46,8 +47,7 @@ async function addText(
   tx: Db,
   services: CreateDocumentServices,
   knowledgeBase: OwnedKnowledgeBase,
-  text: string,
-  { name, content_type: contentType = 'text/markdown', metadata }: DocumentFields,
+  { text, name, content_type: contentType = 'text/markdown', metadata }: TextDocument,
 ): Promise<AddedDocument> {
   requireSize(Buffer.byteLength(text), services)
   return await addDocument(tx, services, knowledgeBase.id, {
@@ -64,15 +64,9 @@ async function addStoredFile(
   request: KnowledgeBaseRequest,
   services: CreateDocumentServices,
   knowledgeBase: OwnedKnowledgeBase,
-  { file_id: fileId, name, content_type: contentType, metadata }: DocumentFields,
+  { file_id: fileId, name, metadata }: FileDocument,
 ): Promise<AddedDocument> {
-  if (contentType !== undefined)
-    throw invalidField(
-      'content_type',
-      'text',
-      'content_type is only allowed with text; the type of a file is detected from its bytes',
-    )
-  const file = await openSourceFile(tx, request, knowledgeBase.project_id, fileId!)
+  const file = await openSourceFile(tx, request, knowledgeBase.project_id, fileId)
   requireSize(file.bytes, services)
   requireSupportedType(file.content_type, 'file_id')
   return await addDocument(tx, services, knowledgeBase.id, {
