@@ -363,7 +363,7 @@ export function page({ title, refresh, wide = false, notice, body }: PageParts):
         content="${refresh.seconds}${refresh.url === undefined ? '' : `;url=${refresh.url}`}"
       /> `,
     }),
-    body: html`${notice === undefined ? null : html`<p class="notice">${notice}</p> `}
+    body: html`${notice === undefined ? null : html`<header><p class="notice">${notice}</p></header> `}
       <main class="${wide ? 'two' : 'one'}">${body}</main>`,
   })
 }

@@ -39,6 +39,11 @@ interface DocsData {
   events: EventInfo[]
 }
 
+const aboutTools =
+  'Start with the [quickstart](/docs/guides/quickstart); there are more [guides](/docs/guides). The ' +
+  'contract is also a [Postman collection](/docs/postman.json) and an OpenAPI document, as ' +
+  '[JSON](/openapi.json) or [YAML](/openapi.yaml).'
+
 const aboutClient =
   'The TypeScript client of this contract comes from this server: `npm install` takes the URL of ' +
   '[/docs/client.tgz](/docs/client.tgz). See [the guide](/docs/guides/typescript-client).'
@@ -82,7 +87,7 @@ export function openapiWithSamples(): string {
   )
   const info = {
     ...document.info,
-    description: `${document.info.description}\n${aboutClient}\n\n${aboutSamples}\n`,
+    description: `${document.info.description}\n${aboutTools}\n\n${aboutClient}\n\n${aboutSamples}\n`,
   }
   return JSON.stringify({ ...withOwnServer(document), info, paths, webhooks })
 }

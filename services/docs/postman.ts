@@ -97,7 +97,8 @@ function requestsOf(call: Call, request: RequestExample): Json[] {
 function itemOf(call: Call, request: RequestExample, name: string, body: Json): Json {
   const { document, method, operation, parameters } = call
   const field = (parameter: Json): Json => ({
-    key: parameter.name,
+    // Such as `metadata[key]`.
+    key: parameter.style === 'deepObject' ? `${parameter.name}[key]` : parameter.name,
     value: String(exampleValue(document, parameter) ?? ''),
     description: parameter.description,
     ...(!isSent(parameter, request) && { disabled: true }),

@@ -21,12 +21,18 @@ export const docsOpenapiPath = '/docs/openapi.json'
 
 /**
  * Fixes for Scalar: an outline around the section that a link leads to; on phones a button over the URL, and
- * a dialog that is wider than the screen and hides the Send button.
+ * a dialog that is wider than the screen and hides the Send button; colours with more contrast.
  */
 const styles = `
 section:focus-visible { outline: none }
 .scalar-client > *, .scalar-client main, .scalar-client main > * { min-width: 0; max-width: 100% }
-@media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }`
+@media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }
+.light-mode {
+  --scalar-color-2: #555; --scalar-color-3: #666;
+  --scalar-color-blue: #005f9e; --scalar-color-orange: #a83a00; --scalar-color-green: #056b40;
+  --scalar-color-red: #b81414; --scalar-color-yellow: #7a5000; --scalar-color-purple: #5a1fb0;
+}
+.dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff7676; --scalar-color-purple: #b69cff }`
 
 /** Scalar's settings. With `persistAuth: false` the API key stays in the memory of the tab. */
 const settings = {
@@ -92,7 +98,7 @@ export function docsPage(): string {
 <noscript>This page needs JavaScript. Without JavaScript, read the OpenAPI document at
 <a href="/openapi.json">/openapi.json</a>, the <a href="/docs/guides">guides</a>, the
 <a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a>.</noscript>
-<main id="reference" data-configuration="${attributeJson(settings)}">Loading the reference…</main>
+<div id="reference" data-configuration="${attributeJson(settings)}">Loading the reference…</div>
 <script src="${docsScriptPath}"></script>
 <script src="${pageScriptPath}"></script>
 </body>

@@ -1,5 +1,5 @@
 // The script of the page /docs: renders the reference with Scalar. Runs in the browser.
-/* global document, File, Scalar */
+/* global document, File, MutationObserver, requestAnimationFrame, Scalar */
 
 const element = document.getElementById('reference')
 
@@ -11,6 +11,34 @@ function exampleFile(name) {
   const bytes = Uint8Array.from(atob(png), (char) => char.charCodeAt(0))
   return new File([bytes], name, { type: 'image/png' })
 }
+
+/** Fixes of Scalar's elements for screen readers and keyboards: a selector, and a change of each element. */
+const fixes = [
+  ['button.group\\/copy-button:not([aria-label])', (button) => button.setAttribute('aria-label', 'Copy')],
+  ['button[role=none]', (button) => button.removeAttribute('role')],
+  ['[role=combobox]:not([aria-expanded])', (field) => field.setAttribute('aria-expanded', 'false')],
+  ['ul.endpoints:not([tabindex])', (list) => list.setAttribute('tabindex', '0')],
+  // A name that contains the visible text, for voice control.
+  [
+    'button.show-more[aria-label^="Show all"]',
+    (button) => button.setAttribute('aria-label', `${button.textContent.trim()}: ${button.ariaLabel}`),
+  ],
+]
+
+function fixElements() {
+  for (const [selector, fix] of fixes) for (const found of document.querySelectorAll(selector)) fix(found)
+}
+
+/** Scalar renders a part of the page when the reader comes near it. */
+let scheduled = false
+new MutationObserver(() => {
+  if (scheduled) return
+  scheduled = true
+  requestAnimationFrame(() => {
+    scheduled = false
+    fixElements()
+  })
+}).observe(document.body, { childList: true, subtree: true })
 
 Scalar.createApiReference(element, {
   ...JSON.parse(element.dataset.configuration),

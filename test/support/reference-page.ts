@@ -44,7 +44,7 @@ export async function openReference(
   await page.goto(`${url}/docs`)
   await page.getByRole('heading', { name: 'Platform API' }).waitFor()
   // The operations of a tag are collapsed by default.
-  const showAll = page.getByRole('button', { name: 'Show all Profile and settings endpoints' })
+  const showAll = page.getByRole('button', { name: /Show all Profile and settings endpoints/ })
   // The page renders a section when it comes near.
   await waitUntil(async () => {
     await page.mouse.wheel(0, 400)
