@@ -131,14 +131,9 @@ export const webhooks = {
   async redeliverWebhookDelivery({ principal, params: { id } }, { db, deliveries, events }) {
     return await db.transaction(async (tx) => {
       const locked = await openDelivery(tx, principal, id, { lock: true })
-      if (locked.status === 'pending')
-        throw invalidState(
-          'delivery',
-          'pending',
-          `The delivery is already pending; its next attempt is due at ${locked.next_attempt_at}.`,
-        )
       requireEnabled(await openEndpoint(tx, principal, locked.endpoint_id))
       const delivery = await redeliver(tx, deliveries, principal, locked)
+      if (delivery === locked) return { status: 202, body: delivery }
       await events.emit(tx, 'webhook_delivery.redelivered', delivery, { userId: principal.userId })
       return { status: 202, body: delivery }
     })

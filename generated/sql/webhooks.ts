@@ -305,6 +305,36 @@ export interface LockFailedDeliveriesRow {
 }
 
 /**
+ * Makes a pending delivery due now, at the start of the retry schedule, with its job in the queue. `moved`:
+ * it waited for a later time. `running`: an attempt is in flight. If neither is true, it is due already. Only
+ * the job of a retry has the same time as its delivery.
+ * @see prisma/sql/webhooks/make-delivery-due.sql
+ */
+export const makeDeliveryDue = one<{ next_attempt_at: Date | string; id: string }, MakeDeliveryDueRow>(
+  'webhooks/make-delivery-due',
+  `WITH job AS (
+  UPDATE pgboss.job SET start_after = now()
+  WHERE name = 'webhook-deliveries' AND state < 'active' AND NOT blocked
+    AND start_after = $1 AND start_after > clock_timestamp()
+    AND data ->> 'delivery_id' = $2
+  RETURNING id
+), delivery AS (
+  UPDATE webhook_deliveries SET tries = 0, next_attempt_at = now()
+  WHERE id = $2 AND EXISTS (SELECT FROM job)
+)
+SELECT EXISTS (SELECT FROM job) AS "moved", EXISTS (
+  SELECT FROM pgboss.job
+  WHERE name = 'webhook-deliveries' AND state = 'active' AND group_id IS NOT NULL
+    AND data ->> 'delivery_id' = $2
+) AS "running"`,
+  ['next_attempt_at', 'id'],
+)
+export interface MakeDeliveryDueRow {
+  moved: boolean
+  running: boolean
+}
+
+/**
  * Pending deliveries with everything that is needed to send them. `secrets`: the endpoint's current secret,
  * then the previous secret while it is still valid. `allowed`: whether the endpoint's owner may still read
  * the event.

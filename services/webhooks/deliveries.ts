@@ -21,7 +21,7 @@ import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import { forbidden, notFound } from '../../infra/errors.ts'
+import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
 import { tenantEventTypes } from '../events/log.ts'
 import { typesOfAll } from '../events/selectors.ts'
@@ -113,15 +113,35 @@ async function resend(
   )
 }
 
-/** Sends a delivery again that is locked and not pending. Returns the delivery, which is pending now. */
+/**
+ * Sends a locked delivery again, or makes the next attempt of a pending one now.
+ * @returns the delivery, which is pending; the same object when it was due already and nothing changed.
+ * @throws 409 while an attempt is in flight.
+ */
 export async function redeliver(
   tx: Db,
   queue: Queue<DeliveryJob>,
   principal: Principal,
   delivery: WebhookDelivery,
 ): Promise<WebhookDelivery> {
-  await resend(tx, queue, delivery.endpoint_id, [delivery.id])
+  if (delivery.status !== 'pending') await resend(tx, queue, delivery.endpoint_id, [delivery.id])
+  else if (!(await makeDue(tx, delivery))) return delivery
   return await openDelivery(tx, principal, delivery.id)
+}
+
+/**
+ * Moves the next attempt of a locked, pending delivery to now. The lock of its job decides between this and
+ * a worker that fetches the job.
+ * @returns whether the attempt was due later.
+ */
+async function makeDue(tx: Db, delivery: WebhookDelivery): Promise<boolean> {
+  const { moved, running } = await sql.makeDeliveryDue(tx, {
+    id: delivery.id,
+    next_attempt_at: new Date(delivery.next_attempt_at!),
+  })
+  if (running)
+    throw invalidState('delivery', 'pending', 'An attempt is in flight. Wait for its outcome, then resend.')
+  return moved
 }
 
 /**

@@ -295,45 +295,6 @@ t.test('recover resends the deliveries that failed since a time; redeliver resen
   )
 })
 
-t.test('a pending delivery cannot be resent', async (t) => {
-  const person = await server.person()
-  const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status: 500 } })
-  const { id } = await triedOnce(person, endpoint)
-  t.match(await person.client.post(`/webhooks/deliveries/${id}/redeliver`), {
-    status: 409,
-    body: { error: { code: 'INVALID_STATE' } },
-  })
-  const replies = await Promise.all(
-    Array.from({ length: 5 }, () =>
-      person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: '2020-01-01T00:00:00Z' }),
-    ),
-  )
-  t.ok(
-    replies.every(({ body }) => body.recovered === 0),
-    'and is not recovered',
-  )
-  t.equal(endpoint.receiver.received.length, 1)
-})
-
-t.test('of ten concurrent requests to resend a delivery, one succeeds', async (t) => {
-  const person = await server.person()
-  const endpoint = await makeEndpoint(t, person, quiet)
-  const { id } = await triedOnce(person, endpoint)
-  let answer = (): void => {}
-  endpoint.receiver.answer = {
-    when: new Promise<void>((resolve) => {
-      answer = resolve
-    }),
-  }
-  const replies = await Promise.all(
-    Array.from({ length: 10 }, () => person.client.post(`/webhooks/deliveries/${id}/redeliver`)),
-  )
-  t.same(tally(replies), { 202: 1, '409 pending': 9 })
-  answer()
-  await whenDelivery(person, id, ({ status }) => status === 'succeeded')
-  t.equal(endpoint.receiver.received.length, 2)
-})
-
 t.test('a deleted endpoint receives nothing, and its deliveries return 404', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { answer: { status: 500 } })
