@@ -22,6 +22,7 @@ export interface EventObjects {
   'member.removed': components['schemas']['Member']
   'invitation.created': components['schemas']['Invitation']
   'invitation.revoked': components['schemas']['Invitation']
+  'invitation.declined': components['schemas']['Invitation']
   'avatar.updated': components['schemas']['Avatar']
   'avatar.deleted': components['schemas']['Avatar']
   'file.created': components['schemas']['StoredFile']
@@ -107,6 +108,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'member.removed': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberRemovedEvent' },
   'invitation.created': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationCreatedEvent' },
   'invitation.revoked': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationRevokedEvent' },
+  'invitation.declined': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationDeclinedEvent' },
   'avatar.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
   'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
   'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileCreatedEvent' },

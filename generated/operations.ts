@@ -58,6 +58,7 @@ export interface OperationsByTag {
     | 'getInvitation'
     | 'revokeInvitation'
     | 'acceptInvitation'
+    | 'declineInvitation'
   'members':
     | 'listMembers'
     | 'addMember'
@@ -996,7 +997,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"admin"},
+    projectAccess: {"role":"none"},
     secretAnswer: false
   },
   revokeInvitation: {
@@ -1041,6 +1042,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"none","states":["active"]},
+    secretAnswer: false
+  },
+  declineInvitation: {
+    id: "declineInvitation",
+    method: "POST",
+    path: "/v1/projects/{id}/invitations/{invitation_id}/decline",
+    url: "/v1/projects/:id/invitations/:invitation_id/decline",
+    tag: "invitations",
+    scopes: ["projects:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetInvitation","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyInvitation"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"none"},
     secretAnswer: false
   },
   listFiles: {

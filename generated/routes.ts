@@ -85,6 +85,7 @@ export const skeleton = {
     '/v1/projects/{id}/invitations': { get: route('listInvitations') },
     '/v1/projects/{id}/invitations/{invitation_id}': { get: route('getInvitation'), delete: route('revokeInvitation') },
     '/v1/projects/{id}/invitations/{invitation_id}/accept': { post: route('acceptInvitation') },
+    '/v1/projects/{id}/invitations/{invitation_id}/decline': { post: route('declineInvitation') },
     '/v1/storage/files': { get: route('listFiles') },
     '/v1/storage/upload': { post: route('uploadFile') },
     '/v1/storage/uploads': { post: route('createUpload'), options: route('getUploadOptions') },

@@ -1270,7 +1270,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_10 = false
+        let addComma_12 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -1281,7 +1281,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -1300,7 +1300,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -1361,122 +1361,166 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_email_5 = obj["email"]
-      if (value_email_5 !== undefined) {
-        json += ",\"email\":"
+      const value_project_name_5 = obj["project_name"]
+      if (value_project_name_5 !== undefined) {
+        json += ",\"project_name\":"
         
-        if (typeof value_email_5 !== 'string') {
-          if (value_email_5 === null) {
+        if (typeof value_project_name_5 !== 'string') {
+          if (value_project_name_5 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_email_5 instanceof Date) {
-            json += JSON_STR_QUOTE + value_email_5.toISOString() + JSON_STR_QUOTE
-          } else if (value_email_5 instanceof RegExp) {
-            json += asString(value_email_5.source)
+          } else if (value_project_name_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_name_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_name_5 instanceof RegExp) {
+            json += asString(value_project_name_5.source)
           } else {
-            json += asString(value_email_5.toString())
+            json += asString(value_project_name_5.toString())
           }
         } else {
-          json += asString(value_email_5)
+          json += asString(value_project_name_5)
+        }
+        
+      } else {
+        throw new Error('"project_name" is required!')
+      }
+      
+      const value_email_6 = obj["email"]
+      if (value_email_6 !== undefined) {
+        json += ",\"email\":"
+        
+        if (typeof value_email_6 !== 'string') {
+          if (value_email_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_email_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_6 instanceof RegExp) {
+            json += asString(value_email_6.source)
+          } else {
+            json += asString(value_email_6.toString())
+          }
+        } else {
+          json += asString(value_email_6)
         }
         
       } else {
         throw new Error('"email" is required!')
       }
       
-      const value_role_6 = obj["role"]
-      if (value_role_6 !== undefined) {
+      const value_role_7 = obj["role"]
+      if (value_role_7 !== undefined) {
         json += ",\"role\":"
         
-        if (typeof value_role_6 !== 'string') {
-          if (value_role_6 === null) {
+        if (typeof value_role_7 !== 'string') {
+          if (value_role_7 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_role_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_role_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_role_6 instanceof RegExp) {
-            json += asString(value_role_6.source)
+          } else if (value_role_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_7 instanceof RegExp) {
+            json += asString(value_role_7.source)
           } else {
-            json += asString(value_role_6.toString())
+            json += asString(value_role_7.toString())
           }
         } else {
-          json += asString(value_role_6)
+          json += asString(value_role_7)
         }
         
       } else {
         throw new Error('"role" is required!')
       }
       
-      const value_status_7 = obj["status"]
-      if (value_status_7 !== undefined) {
+      const value_status_8 = obj["status"]
+      if (value_status_8 !== undefined) {
         json += ",\"status\":"
         
-        if (typeof value_status_7 !== 'string') {
-          if (value_status_7 === null) {
+        if (typeof value_status_8 !== 'string') {
+          if (value_status_8 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_7 instanceof RegExp) {
-            json += asString(value_status_7.source)
+          } else if (value_status_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_8 instanceof RegExp) {
+            json += asString(value_status_8.source)
           } else {
-            json += asString(value_status_7.toString())
+            json += asString(value_status_8.toString())
           }
         } else {
-          json += asString(value_status_7)
+          json += asString(value_status_8)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_created_by_8 = obj["created_by"]
-      if (value_created_by_8 !== undefined) {
+      const value_created_by_9 = obj["created_by"]
+      if (value_created_by_9 !== undefined) {
         json += ",\"created_by\":"
         
-        if (typeof value_created_by_8 !== 'string') {
-          if (value_created_by_8 === null) {
+        if (typeof value_created_by_9 !== 'string') {
+          if (value_created_by_9 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_8 instanceof RegExp) {
-            json += asString(value_created_by_8.source)
+          } else if (value_created_by_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_9 instanceof RegExp) {
+            json += asString(value_created_by_9.source)
           } else {
-            json += asString(value_created_by_8.toString())
+            json += asString(value_created_by_9.toString())
           }
         } else {
-          json += asString(value_created_by_8)
+          json += asString(value_created_by_9)
         }
         
       } else {
         throw new Error('"created_by" is required!')
       }
       
-      const value_metadata_9 = obj["metadata"]
-      if (value_metadata_9 !== undefined) {
+      const value_created_by_name_10 = obj["created_by_name"]
+      if (value_created_by_name_10 !== undefined) {
+        json += ",\"created_by_name\":"
+        
+        if (typeof value_created_by_name_10 !== 'string') {
+          if (value_created_by_name_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_name_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_name_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_name_10 instanceof RegExp) {
+            json += asString(value_created_by_name_10.source)
+          } else {
+            json += asString(value_created_by_name_10.toString())
+          }
+        } else {
+          json += asString(value_created_by_name_10)
+        }
+        
+      } else {
+        throw new Error('"created_by_name" is required!')
+      }
+      
+      const value_metadata_11 = obj["metadata"]
+      if (value_metadata_11 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous3(value_metadata_9)
+        json += anonymous3(value_metadata_11)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_11 = obj["created_at"]
-      if (value_created_at_11 !== undefined) {
+      const value_created_at_13 = obj["created_at"]
+      if (value_created_at_13 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_11)
+        json += asDateTime(value_created_at_13)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_12 = obj["updated_at"]
-      if (value_updated_at_12 !== undefined) {
+      const value_updated_at_14 = obj["updated_at"]
+      if (value_updated_at_14 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_12)
+        json += asDateTime(value_updated_at_14)
       } else {
         throw new Error('"updated_at" is required!')
       }
       
-      const value_expires_at_13 = obj["expires_at"]
-      if (value_expires_at_13 !== undefined) {
+      const value_expires_at_15 = obj["expires_at"]
+      if (value_expires_at_15 !== undefined) {
         json += ",\"expires_at\":"
-        json += asDateTime(value_expires_at_13)
+        json += asDateTime(value_expires_at_15)
       } else {
         throw new Error('"expires_at" is required!')
       }
@@ -1520,70 +1564,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_16 = obj["page"]
-      if (value_page_16 !== undefined) {
+      const value_page_18 = obj["page"]
+      if (value_page_18 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_16)
+        json += asInteger(value_page_18)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_17 = obj["limit"]
-      if (value_limit_17 !== undefined) {
+      const value_limit_19 = obj["limit"]
+      if (value_limit_19 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_17)
+        json += asInteger(value_limit_19)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_18 = obj["total"]
-      if (value_total_18 !== undefined) {
+      const value_total_20 = obj["total"]
+      if (value_total_20 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_18)
+        json += asInteger(value_total_20)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_19 = obj["total_pages"]
-      if (value_total_pages_19 !== undefined) {
+      const value_total_pages_21 = obj["total_pages"]
+      if (value_total_pages_21 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_19)
+        json += asInteger(value_total_pages_21)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_20 = obj["next_cursor"]
-      if (value_next_cursor_20 !== undefined) {
+      const value_next_cursor_22 = obj["next_cursor"]
+      if (value_next_cursor_22 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_20 === null) {
+          if (value_next_cursor_22 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_20 === "string" ||
-            value_next_cursor_20 === null ||
-            value_next_cursor_20 instanceof Date ||
-            value_next_cursor_20 instanceof RegExp ||
+            typeof value_next_cursor_22 === "string" ||
+            value_next_cursor_22 === null ||
+            value_next_cursor_22 instanceof Date ||
+            value_next_cursor_22 instanceof RegExp ||
             (
-              typeof value_next_cursor_20 === "object" &&
-              typeof value_next_cursor_20.toString === "function" &&
-              value_next_cursor_20.toString !== Object.prototype.toString
+              typeof value_next_cursor_22 === "object" &&
+              typeof value_next_cursor_22.toString === "function" &&
+              value_next_cursor_22.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_20 !== 'string') {
-          if (value_next_cursor_20 === null) {
+        if (typeof value_next_cursor_22 !== 'string') {
+          if (value_next_cursor_22 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_20 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_20 instanceof RegExp) {
-            json += asString(value_next_cursor_20.source)
+          } else if (value_next_cursor_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_22 instanceof RegExp) {
+            json += asString(value_next_cursor_22.source)
           } else {
-            json += asString(value_next_cursor_20.toString())
+            json += asString(value_next_cursor_22.toString())
           }
         } else {
-          json += asString(value_next_cursor_20)
+          json += asString(value_next_cursor_22)
         }
         
           }
@@ -1617,10 +1661,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_14 = obj["pagination"]
-      if (value_pagination_14 !== undefined) {
+      const value_pagination_16 = obj["pagination"]
+      if (value_pagination_16 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous4(value_pagination_14)
+        json += anonymous4(value_pagination_16)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -6819,7 +6863,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_8 = false
+        let addComma_10 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -6830,7 +6874,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_8 ? JSON_STR_COMMA : ((addComma_8 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -6849,7 +6893,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_8) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -6910,122 +6954,166 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_email_3 = obj["email"]
-      if (value_email_3 !== undefined) {
-        json += ",\"email\":"
+      const value_project_name_3 = obj["project_name"]
+      if (value_project_name_3 !== undefined) {
+        json += ",\"project_name\":"
         
-        if (typeof value_email_3 !== 'string') {
-          if (value_email_3 === null) {
+        if (typeof value_project_name_3 !== 'string') {
+          if (value_project_name_3 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_email_3 instanceof Date) {
-            json += JSON_STR_QUOTE + value_email_3.toISOString() + JSON_STR_QUOTE
-          } else if (value_email_3 instanceof RegExp) {
-            json += asString(value_email_3.source)
+          } else if (value_project_name_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_name_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_name_3 instanceof RegExp) {
+            json += asString(value_project_name_3.source)
           } else {
-            json += asString(value_email_3.toString())
+            json += asString(value_project_name_3.toString())
           }
         } else {
-          json += asString(value_email_3)
+          json += asString(value_project_name_3)
+        }
+        
+      } else {
+        throw new Error('"project_name" is required!')
+      }
+      
+      const value_email_4 = obj["email"]
+      if (value_email_4 !== undefined) {
+        json += ",\"email\":"
+        
+        if (typeof value_email_4 !== 'string') {
+          if (value_email_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_email_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_4 instanceof RegExp) {
+            json += asString(value_email_4.source)
+          } else {
+            json += asString(value_email_4.toString())
+          }
+        } else {
+          json += asString(value_email_4)
         }
         
       } else {
         throw new Error('"email" is required!')
       }
       
-      const value_role_4 = obj["role"]
-      if (value_role_4 !== undefined) {
+      const value_role_5 = obj["role"]
+      if (value_role_5 !== undefined) {
         json += ",\"role\":"
         
-        if (typeof value_role_4 !== 'string') {
-          if (value_role_4 === null) {
+        if (typeof value_role_5 !== 'string') {
+          if (value_role_5 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_role_4 instanceof Date) {
-            json += JSON_STR_QUOTE + value_role_4.toISOString() + JSON_STR_QUOTE
-          } else if (value_role_4 instanceof RegExp) {
-            json += asString(value_role_4.source)
+          } else if (value_role_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_5 instanceof RegExp) {
+            json += asString(value_role_5.source)
           } else {
-            json += asString(value_role_4.toString())
+            json += asString(value_role_5.toString())
           }
         } else {
-          json += asString(value_role_4)
+          json += asString(value_role_5)
         }
         
       } else {
         throw new Error('"role" is required!')
       }
       
-      const value_status_5 = obj["status"]
-      if (value_status_5 !== undefined) {
+      const value_status_6 = obj["status"]
+      if (value_status_6 !== undefined) {
         json += ",\"status\":"
         
-        if (typeof value_status_5 !== 'string') {
-          if (value_status_5 === null) {
+        if (typeof value_status_6 !== 'string') {
+          if (value_status_6 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_5 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_5.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_5 instanceof RegExp) {
-            json += asString(value_status_5.source)
+          } else if (value_status_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_6 instanceof RegExp) {
+            json += asString(value_status_6.source)
           } else {
-            json += asString(value_status_5.toString())
+            json += asString(value_status_6.toString())
           }
         } else {
-          json += asString(value_status_5)
+          json += asString(value_status_6)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_created_by_6 = obj["created_by"]
-      if (value_created_by_6 !== undefined) {
+      const value_created_by_7 = obj["created_by"]
+      if (value_created_by_7 !== undefined) {
         json += ",\"created_by\":"
         
-        if (typeof value_created_by_6 !== 'string') {
-          if (value_created_by_6 === null) {
+        if (typeof value_created_by_7 !== 'string') {
+          if (value_created_by_7 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_6 instanceof RegExp) {
-            json += asString(value_created_by_6.source)
+          } else if (value_created_by_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_7 instanceof RegExp) {
+            json += asString(value_created_by_7.source)
           } else {
-            json += asString(value_created_by_6.toString())
+            json += asString(value_created_by_7.toString())
           }
         } else {
-          json += asString(value_created_by_6)
+          json += asString(value_created_by_7)
         }
         
       } else {
         throw new Error('"created_by" is required!')
       }
       
-      const value_metadata_7 = obj["metadata"]
-      if (value_metadata_7 !== undefined) {
+      const value_created_by_name_8 = obj["created_by_name"]
+      if (value_created_by_name_8 !== undefined) {
+        json += ",\"created_by_name\":"
+        
+        if (typeof value_created_by_name_8 !== 'string') {
+          if (value_created_by_name_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_name_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_name_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_name_8 instanceof RegExp) {
+            json += asString(value_created_by_name_8.source)
+          } else {
+            json += asString(value_created_by_name_8.toString())
+          }
+        } else {
+          json += asString(value_created_by_name_8)
+        }
+        
+      } else {
+        throw new Error('"created_by_name" is required!')
+      }
+      
+      const value_metadata_9 = obj["metadata"]
+      if (value_metadata_9 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous1(value_metadata_7)
+        json += anonymous1(value_metadata_9)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_9 = obj["created_at"]
-      if (value_created_at_9 !== undefined) {
+      const value_created_at_11 = obj["created_at"]
+      if (value_created_at_11 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_9)
+        json += asDateTime(value_created_at_11)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_10 = obj["updated_at"]
-      if (value_updated_at_10 !== undefined) {
+      const value_updated_at_12 = obj["updated_at"]
+      if (value_updated_at_12 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_10)
+        json += asDateTime(value_updated_at_12)
       } else {
         throw new Error('"updated_at" is required!')
       }
       
-      const value_expires_at_11 = obj["expires_at"]
-      if (value_expires_at_11 !== undefined) {
+      const value_expires_at_13 = obj["expires_at"]
+      if (value_expires_at_13 !== undefined) {
         json += ",\"expires_at\":"
-        json += asDateTime(value_expires_at_11)
+        json += asDateTime(value_expires_at_13)
       } else {
         throw new Error('"expires_at" is required!')
       }
@@ -21869,7 +21957,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -22433,7 +22521,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -24380,7 +24468,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -25424,7 +25512,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 

@@ -1,15 +1,14 @@
 // Invitations to join a project, sent to an email address that no user has yet.
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
-import { invalidState } from '../infra/errors.ts'
 import {
   acceptInvitation,
+  closeInvitation,
   findInvitation,
+  findOwnInvitation,
   listInvitations,
   listMyInvitations,
-  requireInvitee,
-  toInvitation,
-} from '../services/projects/members.ts'
+} from '../services/projects/invitations.ts'
 
 export const invitations = {
   async listInvitations(request, { db }) {
@@ -18,39 +17,42 @@ export const invitations = {
   },
 
   async getInvitation(request, { db }) {
-    const { id, invitation_id: invitationId } = request.params
-    await openProject(db, request)
-    return { status: 200, body: toInvitation(await findInvitation(db, id, invitationId)) }
+    const project = await openProject(db, request)
+    const { invitation } = await findInvitation(db, project, request)
+    return { status: 200, body: invitation }
   },
 
   async revokeInvitation(request, { db, events }) {
-    const { id, invitation_id: invitationId } = request.params
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const row = await findInvitation(tx, id, invitationId)
+      const { invitation: previous } = await findInvitation(tx, project, request)
       requireProjectStatus(project, request)
-      const previous = toInvitation(row)
       request.ifMatch(previous)
-      if (previous.status !== 'pending') throw invalidState('invitation', previous.status)
-      const invitation = toInvitation(
-        await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'revoked' } }),
-      )
+      const invitation = await closeInvitation(tx, previous, 'revoked')
       await events.emit(tx, 'invitation.revoked', invitation, { previous })
       return { status: 204 }
     })
   },
 
   async acceptInvitation(request, { db, events }) {
-    const { id, invitation_id: invitationId } = request.params
-    const { principal } = request
+    const { id } = request.params
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const row = await findInvitation(tx, id, invitationId)
-      await requireInvitee(tx, principal, row)
+      const invitation = await findOwnInvitation(tx, project, request)
       requireProjectStatus(project, request)
-      const member = await acceptInvitation(tx, project, row, principal.userId)
+      const member = await acceptInvitation(tx, project, invitation, request.principal.userId)
       await events.emit(tx, 'member.added', member)
       return { status: 201, body: member, headers: { location: `/v1/projects/${id}/members/${member.id}` } }
+    })
+  },
+
+  async declineInvitation(request, { db, events }) {
+    return await db.transaction(async (tx) => {
+      const project = await openProject(tx, request, { lock: true })
+      const previous = await findOwnInvitation(tx, project, request)
+      const invitation = await closeInvitation(tx, previous, 'declined')
+      await events.emit(tx, 'invitation.declined', invitation, { previous })
+      return { status: 200, body: invitation }
     })
   },
 

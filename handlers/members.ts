@@ -4,10 +4,10 @@ import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { notFound } from '../infra/errors.ts'
+import { hasDeclined, insertInvitation } from '../services/projects/invitations.ts'
 import {
   deleteMember,
   findMember,
-  insertInvitation,
   insertMember,
   listMembers,
   requireCanRemove,
@@ -34,7 +34,12 @@ export const members = {
       if (user === null && address === undefined) throw notFound('user', userId)
       requireOwnerForOwnerRole(project, [role])
       requireProjectStatus(project, request)
-      if (user === null) {
+      // A user who declined is invited again, not added.
+      const declined =
+        user !== null &&
+        address !== undefined &&
+        (await hasDeclined(tx, project.id, { id: user.id, email: address }))
+      if (user === null || declined) {
         const fields = { projectId: project.id, email: address!, role, metadata, createdById }
         const invitation = await insertInvitation(tx, fields)
         await events.emit(tx, 'invitation.created', invitation)

@@ -57,7 +57,8 @@ export type MemberRole = (typeof MemberRole)[keyof typeof MemberRole]
 export const InvitationStatus = {
   pending: 'pending',
   accepted: 'accepted',
-  revoked: 'revoked'
+  revoked: 'revoked',
+  declined: 'declined'
 } as const
 
 export type InvitationStatus = (typeof InvitationStatus)[keyof typeof InvitationStatus]

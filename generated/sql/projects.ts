@@ -43,6 +43,37 @@ export const deleteStorageUsage = none<{ project_id: string }>(
 )
 
 /**
+ * An invitation to a project. `verified`: whether the email address of the user is verified; null if the
+ * invitation is for another address.
+ * @see prisma/sql/projects/find-invitation.sql
+ */
+export const findInvitation = optional<{ user_id: string; id: string; project_id: string }, FindInvitationRow>(
+  'projects/find-invitation',
+  `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
+inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at, u.email_verified AS "verified"
+FROM invitations i JOIN projects p ON p.id = i.project_id
+JOIN users inviter ON inviter.id = i.created_by
+  LEFT JOIN users u ON u.id = $1 AND u.email = i.email
+WHERE i.id = $2 AND i.project_id = $3`,
+  ['user_id', 'id', 'project_id'],
+)
+export interface FindInvitationRow {
+  id: string
+  project_id: string
+  project_name: string
+  email: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  status: Schemas['Invitation']['status']
+  created_by: string
+  created_by_name: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  expires_at: string
+  verified: boolean | null
+}
+
+/**
  * A member of a project.
  * @see prisma/sql/projects/find-member.sql
  */
@@ -128,6 +159,37 @@ export interface FindProjectRow {
 }
 
 /**
+ * Inserts a pending invitation.
+ * @see prisma/sql/projects/insert-invitation.sql
+ */
+export const insertInvitation = one<{ id: string; project_id: string; email: string; role: 'owner' | 'admin' | 'editor' | 'viewer'; created_by: string; metadata: object | string; created_at: Date | string; expires_at: Date | string }, InsertInvitationRow>(
+  'projects/insert-invitation',
+  `WITH i AS (
+  INSERT INTO invitations (id, project_id, email, role, created_by, metadata, created_at, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  RETURNING *
+)
+SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
+inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
+JOIN users inviter ON inviter.id = i.created_by`,
+  ['id', 'project_id', 'email', 'role', 'created_by', 'metadata', 'created_at', 'expires_at'],
+)
+export interface InsertInvitationRow {
+  id: string
+  project_id: string
+  project_name: string
+  email: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  status: Schemas['Invitation']['status']
+  created_by: string
+  created_by_name: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  expires_at: string
+}
+
+/**
  * Inserts a project with its owner as the first member. The trigger that counts members runs after the row is
  * returned, so `member_count` is 0.
  * @see prisma/sql/projects/insert-project.sql
@@ -188,9 +250,10 @@ export interface ListExpiredProjectsRow {
 export const listInvitations = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[] }, 'created_at' | 'email' | 'updated_at', ListInvitationsRow>(
   'projects/list-invitations',
   {
-    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
-i.created_at, i.updated_at, i.expires_at
-FROM invitations i
+    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
+inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
+FROM invitations i JOIN projects p ON p.id = i.project_id
+JOIN users inviter ON inviter.id = i.created_by
 WHERE i.project_id = $1`,
     names: ['project_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
@@ -214,10 +277,12 @@ WHERE i.project_id = $1`,
 export interface ListInvitationsRow {
   id: string
   project_id: string
+  project_name: string
   email: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   created_by: string
+  created_by_name: string
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -274,11 +339,12 @@ export interface ListMembersRow {
 export const listMyInvitations = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; project_ids: readonly string[] }, 'created_at' | 'updated_at', ListMyInvitationsRow>(
   'projects/list-my-invitations',
   {
-    select: `SELECT i.id, i.project_id, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by, i.metadata,
-i.created_at, i.updated_at, i.expires_at
+    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
+inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
 FROM users u
   JOIN invitations i ON i.email = u.email
   JOIN projects p ON p.id = i.project_id
+JOIN users inviter ON inviter.id = i.created_by
 WHERE u.id = $1 AND u.email_verified AND p.status <> 'deleted'
   AND i.status = 'pending' AND i.expires_at > now()`,
     names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'project_ids'],
@@ -302,10 +368,12 @@ WHERE u.id = $1 AND u.email_verified AND p.status <> 'deleted'
 export interface ListMyInvitationsRow {
   id: string
   project_id: string
+  project_name: string
   email: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   created_by: string
+  created_by_name: string
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -422,3 +490,30 @@ export const transferProject = none<{ new_owner_id: string; id: string; owner_id
 WHERE id = $2 AND owner_id = $3`,
   ['new_owner_id', 'id', 'owner_id'],
 )
+
+/**
+ * Sets the status of an invitation.
+ * @see prisma/sql/projects/update-invitation.sql
+ */
+export const updateInvitation = one<{ status: 'pending' | 'accepted' | 'revoked' | 'declined'; id: string }, UpdateInvitationRow>(
+  'projects/update-invitation',
+  `WITH i AS (UPDATE invitations SET status = $1 WHERE id = $2 RETURNING *)
+SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
+inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
+JOIN users inviter ON inviter.id = i.created_by`,
+  ['status', 'id'],
+)
+export interface UpdateInvitationRow {
+  id: string
+  project_id: string
+  project_name: string
+  email: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  status: Schemas['Invitation']['status']
+  created_by: string
+  created_by_name: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  expires_at: string
+}

@@ -1,18 +1,17 @@
-// Members and invitations of a project, and the rule that only owners may add, change or remove owners.
+// Members of a project, and the rule that only owners may add, change or remove owners.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
-import { Prisma, type Invitation as InvitationRow } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
 import { ranks } from './access.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { conflict, forbidden, notFound, invalidState } from '../../infra/errors.ts'
+import { conflict, forbidden, notFound } from '../../infra/errors.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Project, Role } from './projects.ts'
 
 export type Member = components['schemas']['Member']
-export type Invitation = components['schemas']['Invitation']
 type Metadata = Record<string, string>
 
 /** A page of the members of a project, with the total, in one statement. */
@@ -102,117 +101,4 @@ async function replaceOwner(tx: Db, { id, project_id: projectId, user }: Member)
   if (other === undefined)
     throw conflict('last_owner', 'A project needs an owner. Make another member an owner first.')
   await sql.transferProject(tx, { id: projectId, owner_id: user.id, new_owner_id: other.user_id })
-}
-
-export function toInvitation(row: InvitationRow): Invitation {
-  return {
-    id: row.id,
-    project_id: row.projectId,
-    email: row.email,
-    role: row.role,
-    status: row.status === 'pending' && row.expiresAt <= new Date() ? 'expired' : row.status,
-    created_by: row.createdById,
-    metadata: row.metadata as Metadata,
-    created_at: row.createdAt.toISOString(),
-    updated_at: row.updatedAt.toISOString(),
-    expires_at: row.expiresAt.toISOString(),
-  }
-}
-
-export async function listInvitations(
-  db: Db,
-  projectId: string,
-  query: ListQuery<'listInvitations'>,
-): Promise<Page<Invitation>> {
-  return await sql.listInvitations(db, { project_id: projectId, ...query })
-}
-
-/** The pending invitations to the caller's email address. */
-export async function listMyInvitations(
-  db: Db,
-  { userId, projectIds }: Principal,
-  query: ListQuery<'listMyInvitations'>,
-): Promise<Page<Invitation>> {
-  return await sql.listMyInvitations(db, {
-    user_id: userId,
-    project_ids: projectIds === null ? undefined : [...projectIds],
-    ...query,
-  })
-}
-
-/** An invitation of the project. Throws 404 for an invitation of another project, too. */
-export async function findInvitation(
-  db: Db,
-  projectId: string,
-  invitationId: string,
-): Promise<InvitationRow> {
-  const row = await db.prisma.invitation.findUnique({ where: { id: invitationId } })
-  if (row === null || row.projectId !== projectId) throw notFound('invitation', invitationId)
-  return row
-}
-
-/** An invitation expires after this time. */
-const invitationDays = 14
-
-/**
- * Invites an email address. Throws 409 `invitation_exists` when the address has a pending invitation to the
- * project.
- */
-export async function insertInvitation(
-  tx: Db,
-  {
-    projectId,
-    email,
-    role,
-    createdById,
-    metadata = {},
-  }: Pick<InvitationRow, 'projectId' | 'email' | 'role' | 'createdById'> & { metadata?: Metadata },
-): Promise<Invitation> {
-  const existing = await tx.prisma.invitation.findFirst({ where: { projectId, email, status: 'pending' } })
-  if (existing !== null && existing.expiresAt > new Date())
-    throw conflict('invitation_exists', 'This email address already has a pending invitation.', 'email')
-  // A new invitation replaces an expired one.
-  if (existing !== null) await tx.prisma.invitation.delete({ where: { id: existing.id } })
-  const id = newId('inv')
-  const createdAt = timeOf(id)
-  const expiresAt = new Date(createdAt.getTime() + invitationDays * 86_400_000)
-  return toInvitation(
-    await tx.prisma.invitation.create({
-      data: { id, projectId, email, role, createdById, metadata, createdAt, expiresAt },
-    }),
-  )
-}
-
-/** Throws 403 unless the invitation is for the caller's verified email address. */
-export async function requireInvitee(tx: Db, principal: Principal, { email }: InvitationRow): Promise<void> {
-  const user = await tx.prisma.user.findUniqueOrThrow({
-    where: { id: principal.userId },
-    select: { email: true, emailVerified: true },
-  })
-  if (user.email !== email || !user.emailVerified)
-    throw forbidden(
-      'This invitation is for another email address, or your email address is not verified.',
-      'email',
-    )
-}
-
-/**
- * Accepts a pending invitation to a locked project: the user becomes a member, with the role and the metadata
- * of the invitation. Throws 409 for another status.
- */
-export async function acceptInvitation(
-  tx: Db,
-  project: { id: string },
-  row: InvitationRow,
-  userId: string,
-): Promise<Member> {
-  const { status } = toInvitation(row)
-  if (status !== 'pending') throw invalidState('invitation', status)
-  await tx.prisma.invitation.update({ where: { id: row.id }, data: { status: 'accepted' } })
-  return await insertMember(tx, project, {
-    userId,
-    role: row.role,
-    metadata: row.metadata as Metadata,
-    createdById: row.createdById,
-  })
 }

@@ -31,7 +31,7 @@ t.test('403 for the permission comes before 409 for an archived project', async 
   const made = await changes()
   t.equal(
     (await stranger.client.post(`/projects/${id}/invitations/${invitation}/accept`)).status,
-    403,
+    404,
     'a user accepts an invitation for another address',
   )
   t.same(await changes(), made)
@@ -52,6 +52,7 @@ t.test('404 for an unknown member or invitation comes before 409 for an archived
     ['removeMember', 'member_id'],
     ['revokeInvitation', 'invitation_id'],
     ['acceptInvitation', 'invitation_id'],
+    ['declineInvitation', 'invitation_id'],
   ] as const) {
     const request = await requestFor(server, id)
     await archive(request.params!.id)

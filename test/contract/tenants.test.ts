@@ -31,7 +31,9 @@ async function assertAnswer(t: Test, request: OperationRequest, status: number, 
 for (const { id, projectAccess } of withIds) {
   t.test(`${id} gives no access to another tenant's resource`, async (t) => {
     const theirs = await requestFor(server, id, { caller: otherTenant })
-    await assertAnswer(t, { ...theirs, caller: await server.person() }, 403, 'of another tenant')
+    // An invitation is not visible to users from outside the project, unless they are invited.
+    const whenOthers = projectAccess?.role === 'none' ? 404 : 403
+    await assertAnswer(t, { ...theirs, caller: await server.person() }, whenOthers, 'of another tenant')
     const own = await requestFor(server, id)
     for (const [name, value] of Object.entries(own.params!)) {
       await assertAnswer(
@@ -41,7 +43,7 @@ for (const { id, projectAccess } of withIds) {
         `with an unknown ${name}`,
       )
       // Inside a project, a member or invitation of another project does not exist.
-      const status = name === 'id' && projectAccess?.role !== 'none' ? 403 : 404
+      const status = name === 'id' ? whenOthers : 404
       await assertAnswer(
         t,
         { ...own, params: { ...own.params, [name]: theirs.params![name] } },

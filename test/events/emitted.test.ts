@@ -51,6 +51,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   removeMember: 'member.removed',
   revokeInvitation: 'invitation.revoked',
   acceptInvitation: 'member.added',
+  declineInvitation: 'invitation.declined',
   createWebhookEndpoint: 'webhook_endpoint.created',
   updateWebhookEndpoint: 'webhook_endpoint.updated',
   deleteWebhookEndpoint: 'webhook_endpoint.deleted',
@@ -119,6 +120,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   rotateApiKey: 'getApiKey',
   archiveProject: 'getProject',
   unarchiveProject: 'getProject',
+  declineInvitation: 'getInvitation',
   rotateWebhookSecret: 'getWebhookEndpoint',
   testWebhookEndpoint: 'getWebhookEndpoint',
   uploadAvatar: 'getAvatar',
@@ -312,8 +314,9 @@ for (const info of writes) {
       userId: project === null && audience === 'user' ? caller.id : null,
     })
 
-    // A member who leaves a project can no longer read its events.
-    const reader = id === 'removeMember' ? server.admin : caller
+    // A member who leaves a project, or never joins it, cannot read its events.
+    const isOutside = id === 'removeMember' || id === 'declineInvitation'
+    const reader = isOutside ? server.admin : caller
     const event = (await reader.client.get(`/events/${row.id}`)).body
     const validate = replies[payload] as ValidateFunction
     t.ok(validate(event), `its payload matches the spec: ${JSON.stringify(validate.errors)}`)
@@ -383,7 +386,8 @@ for (const info of writes) {
     const refusals: Array<[number, OperationRequest, Parameters<typeof send>[1]]> = [
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [
-        403,
+        // An invitation is not visible to other users.
+        info.projectAccess?.role === 'none' ? 404 : 403,
         ask,
         {
           key:

@@ -1,28 +1,7 @@
 import t from 'tap'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
+import { team, type Role } from '../support/team.ts'
 import { apiErrorOf } from '../support/typed-client.ts'
-
-type Role = 'owner' | 'admin' | 'editor' | 'viewer'
-
-/** A project with a member of each role, and the members' ids. `path` is the path of the project. */
-async function team(server: TestServer) {
-  const [owner, admin, editor, viewer, stranger] = await Promise.all(
-    Array.from({ length: 5 }, () => server.person()),
-  )
-  const project = await owner.api.createProject({ body: { name: 'team' } })
-  const path = { id: project.id }
-  const ids: Record<string, string> = {}
-  for (const [role, person] of [
-    ['admin', admin],
-    ['editor', editor],
-    ['viewer', viewer],
-  ] as Array<[Role, Person]>) {
-    ids[role] = (await owner.api.addMember({ path, body: { user_id: person.id, role } })).id
-  }
-  ids.owner = (await owner.api.listMembers({ path, query: { role: ['owner'] } })).data[0].id
-  const member = (role: Role) => ({ ...path, member_id: ids[role] })
-  return { path, project, owner, admin, editor, viewer, stranger, member }
-}
 
 const forbidden = { status: 403, code: 'FORBIDDEN' }
 const conflict = (constraint: string) => ({ status: 409, code: 'CONFLICT', details: { constraint } })
@@ -136,7 +115,10 @@ t.test('members', async (t) => {
     })
     t.match(
       await apiErrorOf(
-        owner.api.addMember({ path, body: { role: 'viewer', user_id: stranger.id, email: stranger.email } as never }),
+        owner.api.addMember({
+          path,
+          body: { role: 'viewer', user_id: stranger.id, email: stranger.email } as never,
+        }),
       ),
       { status: 400 },
     )
@@ -198,94 +180,5 @@ t.test('members', async (t) => {
     t.match(await owner.api.restoreProject({ path }), { status: 'archived', deleted_at: null })
     t.match(await apiErrorOf(owner.api.restoreProject({ path })), { status: 409 })
     t.equal((await owner.api.listProjects()).pagination.total, 1)
-  })
-})
-
-t.test('invitations', async (t) => {
-  const server = await startServer(t)
-  const { path, owner, admin, viewer } = await team(server)
-  const invite = async (person: Person, email: string, role: Role = 'viewer') => {
-    const { data, response } = await person.api.addMember({ path, body: { email, role } }).withResponse()
-    t.equal(response.status, 202)
-    return data
-  }
-  const of = (invitation: { id: string }) => ({ ...path, invitation_id: invitation.id })
-
-  t.test(
-    'an unknown email address is invited; admins see the invitation, and its user after signing up',
-    async (t) => {
-      const invited = await invite(admin, 'Grace@Example.com', 'editor')
-      t.match(invited, {
-        email: 'grace@example.com',
-        role: 'editor',
-        status: 'pending',
-        created_by: admin.id,
-      })
-      t.match(await apiErrorOf(viewer.api.listInvitations({ path })), forbidden)
-      t.equal((await owner.api.listInvitations({ path, query: { status: ['pending'] } })).pagination.total, 1)
-      t.match(await apiErrorOf(invite(owner, 'grace@example.com')), conflict('invitation_exists'))
-
-      const grace = await server.person({ email: 'grace@example.com' })
-      t.same((await grace.api.listMyInvitations()).data, [invited])
-      t.match(
-        await apiErrorOf(viewer.api.acceptInvitation({ path: of(invited) })),
-        forbidden,
-        'other users cannot accept it',
-      )
-      const { data: member, response } = await grace.api
-        .acceptInvitation({ path: of(invited) })
-        .withResponse()
-      t.equal(response.status, 201)
-      t.match(member, { role: 'editor', created_by: admin.id, user: { id: grace.id } })
-      t.match(await apiErrorOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
-      t.equal((await grace.api.getProject({ path })).your_role, 'editor')
-      t.equal((await grace.api.listMyInvitations()).pagination.total, 0)
-    },
-  )
-
-  t.test('a user with an unverified email address cannot accept', async (t) => {
-    const invitation = await invite(owner, 'eve@example.com', 'admin')
-    const eve = await server.person({ email: 'eve@example.com' })
-    await server.admin.api.updateUser({ path: { id: eve.id }, body: { email_verified: false } })
-    t.equal((await eve.api.listMyInvitations()).pagination.total, 0)
-    t.match(await apiErrorOf(eve.api.acceptInvitation({ path: of(invitation) })), forbidden)
-  })
-
-  t.test('a revoked or expired invitation cannot be accepted', async (t) => {
-    const revoked = await invite(owner, 'r@example.com')
-    t.match(await apiErrorOf(viewer.api.revokeInvitation({ path: of(revoked) })), forbidden)
-    await admin.api.revokeInvitation({ path: of(revoked) })
-    t.match(await apiErrorOf(admin.api.revokeInvitation({ path: of(revoked) })), { status: 409 })
-    const r = await server.person({ email: 'r@example.com' })
-    t.match(await apiErrorOf(r.api.acceptInvitation({ path: of(revoked) })), invalidState('revoked'))
-
-    const old = await invite(owner, 'old@example.com')
-    await server.services.database.prisma.invitation.update({
-      where: { id: old.id },
-      data: { expiresAt: new Date(Date.now() - 1000) },
-    })
-    const person = await server.person({ email: 'old@example.com' })
-    t.match(await apiErrorOf(person.api.acceptInvitation({ path: of(old) })), {
-      details: { constraint: 'expired' },
-    })
-    t.same(
-      (await owner.api.listInvitations({ path, query: { status: ['expired'] } })).data.map(({ id }) => id),
-      [old.id],
-    )
-    t.equal(
-      (await owner.api.addMember({ path, body: { user_id: person.id, role: 'viewer' } })).role,
-      'viewer',
-    )
-  })
-
-  t.test('an invitation to one project returns 404 in another', async (t) => {
-    const other = await owner.api.createProject({ body: { name: 'other' } })
-    const invitation = await invite(owner, 'z@example.com')
-    t.match(await apiErrorOf(owner.api.getInvitation({ path: { ...of(invitation), id: other.id } })), {
-      status: 404,
-    })
-    t.match(await apiErrorOf(owner.api.revokeInvitation({ path: { ...of(invitation), id: other.id } })), {
-      status: 404,
-    })
   })
 })

@@ -106,8 +106,11 @@ const onEndpoint =
   }
 
 const onDelivery =
-  (status: 'pending' | 'succeeded' | 'failed' = 'failed'): RequestBuilder =>
-  async ({ server, caller }) => ({ params: { id: await createDelivery(server, caller.id, { status }) } })
+  (options: { enabled?: boolean } = {}): RequestBuilder =>
+  async ({ server, caller }) => {
+    const endpointId = await createWebhookEndpoint(server, caller.id, options)
+    return { params: { id: await createDelivery(server, caller.id, { endpointId }) } }
+  }
 
 const uploadFields = () => {
   const content = `Quarterly report, ${randomHex()}`
@@ -410,13 +413,18 @@ export const fixtures: Record<OperationId, Fixture> = {
   },
   removeMember: { build: onOwnMember(), byStatus: { 409: onOwnMember('archived') } },
   listInvitations: { build: onProject() },
-  getInvitation: { build: onInvitation() },
+  getInvitation: { build: onInvitation({ email: 'caller' }), role: 'none' },
   revokeInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
   acceptInvitation: {
     build: onInvitation({ email: 'caller' }),
     byStatus: { 409: onInvitation({ email: 'caller', state: 'revoked' }) },
     role: 'none',
     statusForMember: 409,
+  },
+  declineInvitation: {
+    build: onInvitation({ email: 'caller' }),
+    byStatus: { 409: onInvitation({ email: 'caller', state: 'revoked' }) },
+    role: 'none',
   },
   listEvents: {
     build: async ({ server, caller }) => {
@@ -472,7 +480,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   getWebhookDelivery: { build: onDelivery(), extraScopes: ['projects:read'] },
   redeliverWebhookDelivery: {
     build: onDelivery(),
-    byStatus: { 409: onDelivery('pending') },
+    byStatus: { 409: onDelivery({ enabled: false }) },
     extraScopes: ['projects:read'],
   },
   listFiles: {

@@ -1,7 +1,7 @@
 -- The invitations to a project.
 -- @page
 SELECT {invitation-columns}
-FROM invitations i
+FROM invitations i {invitation-names}
 WHERE i.project_id = :project_id
 -- @common i.created_at i.updated_at i.metadata
 -- @filter status

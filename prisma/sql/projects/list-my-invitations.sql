@@ -3,7 +3,7 @@
 SELECT {invitation-columns}
 FROM users u
   JOIN invitations i ON i.email = u.email
-  JOIN projects p ON p.id = i.project_id
+  {invitation-names}
 WHERE u.id = :user_id AND u.email_verified AND p.status <> 'deleted'
   AND i.status = 'pending' AND i.expires_at > now()
 -- @common i.created_at i.updated_at i.metadata

@@ -1,0 +1,153 @@
+// Invitations to a project, sent to an email address that no user has yet. The admins of the project and the
+// user with the verified address see an invitation; for everybody else it does not exist.
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/projects.ts'
+import { ranks } from './access.ts'
+import { insertMember, type Member } from './members.ts'
+import type { Project, Role } from './projects.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { conflict, forbidden, notFound, invalidState } from '../../infra/errors.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import type { Principal } from '../users/authentication.ts'
+
+export type Invitation = components['schemas']['Invitation']
+
+interface InvitationRequest {
+  params: { id: string; invitation_id: string }
+  principal: Principal
+}
+
+/** An invitation, and whether the caller's email address is verified; null if it has another address. */
+interface FoundInvitation {
+  invitation: Invitation
+  verified: boolean | null
+}
+
+export async function listInvitations(
+  db: Db,
+  projectId: string,
+  query: ListQuery<'listInvitations'>,
+): Promise<Page<Invitation>> {
+  return await sql.listInvitations(db, { project_id: projectId, ...query })
+}
+
+/** The pending invitations to the caller's email address. */
+export async function listMyInvitations(
+  db: Db,
+  { userId, projectIds }: Principal,
+  query: ListQuery<'listMyInvitations'>,
+): Promise<Page<Invitation>> {
+  return await sql.listMyInvitations(db, {
+    user_id: userId,
+    project_ids: projectIds === null ? undefined : [...projectIds],
+    ...query,
+  })
+}
+
+/**
+ * An invitation to the project, for its admins and for the invited user. Throws 404 for everybody else, and
+ * for an invitation to another project.
+ */
+export async function findInvitation(
+  db: Db,
+  project: Project,
+  request: InvitationRequest,
+): Promise<FoundInvitation> {
+  const { params, principal } = request
+  const { invitation_id: id } = params
+  const row = await sql.findInvitation(db, { id, project_id: project.id, user_id: principal.userId })
+  if (row === undefined) throw notFound('invitation', id)
+  const { verified, ...invitation } = row
+  // A user from outside the project has no role.
+  const isAdmin = ranks[project.your_role ?? 'none'] >= ranks.admin
+  if (!isAdmin && verified !== true) throw notFound('invitation', id)
+  return { invitation, verified }
+}
+
+/** `findInvitation` for the invited user alone: throws 403 for an admin of the project, who also sees it. */
+export async function findOwnInvitation(
+  tx: Db,
+  project: Project,
+  request: InvitationRequest,
+): Promise<Invitation> {
+  const { invitation, verified } = await findInvitation(tx, project, request)
+  if (verified !== true)
+    throw forbidden(
+      'This invitation is for another email address, or your email address is not verified.',
+      'email',
+    )
+  return invitation
+}
+
+/** Whether a user who is no member of the project declined an invitation to it. */
+export async function hasDeclined(
+  tx: Db,
+  projectId: string,
+  user: { id: string; email: string },
+): Promise<boolean> {
+  const project = { members: { none: { userId: user.id } } }
+  const where = { projectId, email: user.email, status: 'declined', project } as const
+  return (await tx.prisma.invitation.findFirst({ where, select: { id: true } })) !== null
+}
+
+/** An invitation expires after this time. */
+const invitationDays = 14
+
+/**
+ * Invites an email address. Throws 409 `invitation_exists` when the address has a pending invitation to the
+ * project.
+ */
+export async function insertInvitation(
+  tx: Db,
+  {
+    projectId,
+    email,
+    role,
+    createdById,
+    metadata = {},
+  }: { projectId: string; email: string; role: Role; createdById: string; metadata?: Record<string, string> },
+): Promise<Invitation> {
+  const existing = await tx.prisma.invitation.findFirst({ where: { projectId, email, status: 'pending' } })
+  if (existing !== null && existing.expiresAt > new Date())
+    throw conflict('invitation_exists', 'This email address already has a pending invitation.', 'email')
+  // A new invitation replaces an expired one.
+  if (existing !== null) await tx.prisma.invitation.delete({ where: { id: existing.id } })
+  const id = newId('inv')
+  const createdAt = timeOf(id)
+  return await sql.insertInvitation(tx, {
+    id,
+    project_id: projectId,
+    email,
+    role,
+    created_by: createdById,
+    metadata,
+    created_at: createdAt,
+    expires_at: new Date(createdAt.getTime() + invitationDays * 86_400_000),
+  })
+}
+
+/** Ends a pending invitation to a locked project. Throws 409 for one that is not pending. */
+export async function closeInvitation(
+  tx: Db,
+  { id, status: current }: Invitation,
+  status: 'accepted' | 'declined' | 'revoked',
+): Promise<Invitation> {
+  if (current !== 'pending') throw invalidState('invitation', current)
+  return await sql.updateInvitation(tx, { id, status })
+}
+
+/**
+ * Accepts an invitation to a locked project: the user becomes a member, with the role and the metadata of the
+ * invitation. Throws 409 for one that is not pending.
+ */
+export async function acceptInvitation(
+  tx: Db,
+  project: { id: string },
+  invitation: Invitation,
+  userId: string,
+): Promise<Member> {
+  const { role, metadata, created_by: createdById } = await closeInvitation(tx, invitation, 'accepted')
+  return await insertMember(tx, project, { userId, role, metadata, createdById })
+}
