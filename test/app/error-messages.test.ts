@@ -88,7 +88,7 @@ const cases: Record<string, InvalidRequest> = {
   },
   'a field that needs another': {
     path: '/ai/chat',
-    body: { messages: [{ role: 'user', content: 'Hi' }], session_id: "cs_01jd6y8m5qe8btc4y5w1r0n3fz" },
+    body: { messages: [{ role: 'user', content: 'Hi' }], session_id: 'cs_01jd6y8m5qe8btc4y5w1r0n3fz' },
     field: 'session_id',
     constraint: 'dependentRequired',
     says: 'session_id requires message',

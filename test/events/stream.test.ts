@@ -114,7 +114,8 @@ t.test('a stream', async (t) => {
     const valid = await cursorAt(server, await lastSequence(server))
     const another = await startServer(t)
     // Test databases are copies of one database; installations are not.
-    await another.services.database.prisma.$executeRaw`UPDATE event_log SET cursor_key = decode(md5('another'), 'hex')`
+    await another.services.database.prisma
+      .$executeRaw`UPDATE event_log SET cursor_key = decode(md5('another'), 'hex')`
     const changed = (valid.startsWith('A') ? 'B' : 'A') + valid.slice(1)
     const ahead = await cursorAt(server, 1_000_000)
     const foreign = await cursorAt(another, 1)
