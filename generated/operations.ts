@@ -2829,7 +2829,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "events",
     scopes: [],
     rateLimit: "default",
-    validators: {"query":"queryEventCursorLimitTypeEventsOfProject"},
+    validators: {"query":"queryListEvents"},
     body: null,
     errors: [400,401,403,404,406,410,429,500,503],
     replies: {

@@ -1,18 +1,25 @@
 // The event log: as a list, by id, and as a stream.
 import type { Handlers } from '../services/handler.ts'
-import { findEvent, numberEvents, readEvents, requireReadableProject } from '../services/events/log.ts'
+import {
+  findEvent,
+  numberEvents,
+  readEvents,
+  readEventsBackward,
+  requireReadableProject,
+} from '../services/events/log.ts'
 import { typesOfAll } from '../services/events/selectors.ts'
 
 export const events = {
   async listEvents(
-    { principal, query: { cursor = 'start', limit, type, project_id: projectId } },
+    { principal, query: { cursor = 'start', order, limit, type, project_id: projectId } },
     { db, eventCursors },
   ) {
     const filter = { types: typesOfAll(type), projectId }
     const cursors = await eventCursors()
-    const after = cursors.decode(cursor)
+    const position = cursors.decode(cursor)
+    const read = order === 'asc' ? readEvents : readEventsBackward
     await requireReadableProject(db, principal, filter)
-    const { entries, hasMore, next } = await readEvents(db, principal, after, limit, filter)
+    const { entries, hasMore, next } = await read(db, principal, position, limit, filter)
     const data = entries.map(({ event }) => event)
     return { status: 200, body: { data, has_more: hasMore, next_cursor: cursors.encode(next) } }
   },

@@ -1833,7 +1833,7 @@ export interface paths {
         };
         /**
          * List events
-         * Returns events that the API key can read now, oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor`: a new event never appears before it. Events are kept for 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
+         * Returns events that the API key can read now, by default oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor`: a new event never appears before it. Events are kept for 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
          */
         get: operations["listEvents"];
         put?: never;
@@ -6896,7 +6896,7 @@ export interface components {
         CheckoutId: CheckoutId;
         /** The id of the subscription. */
         SubscriptionId: SubscriptionId;
-        /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+        /** Continues after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the beginning. Without it a list starts at its beginning, and a stream at the next new event. */
         EventCursor: string;
         /** Only events of these types. Repeat the parameter for several types. */
         Type: EventSelector[];
@@ -11731,7 +11731,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** The events after `cursor`, oldest first. */
+            /** A page of the events. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -20407,8 +20407,10 @@ export interface ReturnFromGatewayPath {
     id: components["parameters"]["CheckoutId"];
 }
 export interface ListEventsQuery {
-    /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+    /** Continues after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the beginning. Without it a list starts at its beginning, and a stream at the next new event. */
     cursor?: components["parameters"]["EventCursor"];
+    /** `asc` for the oldest events first, or `desc` for the newest first; then `cursor` continues with older events. */
+    order?: "asc" | "desc";
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Only events of these types. Repeat the parameter for several types. */
@@ -20417,7 +20419,7 @@ export interface ListEventsQuery {
     project_id?: components["parameters"]["EventsOfProject"];
 }
 export interface StreamEventsQuery {
-    /** Only events after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the oldest event. A list without it begins at the oldest event, a stream without it at the next new event. */
+    /** Continues after this position: `next_cursor` of a page, or the `id` of a streamed message. `start` is the beginning. Without it a list starts at its beginning, and a stream at the next new event. */
     cursor?: components["parameters"]["EventCursor"];
     /** Only events of these types. Repeat the parameter for several types. */
     type?: components["parameters"]["Type"];

@@ -300,22 +300,24 @@ export interface ReadCursorKeyRow {
 }
 
 /**
- * The state of the log, and the events after a sequence that the caller can read, oldest first. Without
+ * The state of the log, and the events before a sequence that the caller can read, newest first. Without
  * events there is one row.
- * Each branch of the UNION uses its own index: events of projects, events of the user, events for everyone,
- * and, for operators, sales. An event that two branches find is returned once. A page costs the same for any
- * length of the log.
- * @see prisma/sql/events/read-events.sql
+ * @see prisma/sql/events/read-events-backward.sql
  */
-export const readEvents = many<{ after: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
-  'events/read-events',
+export const readEventsBackward = many<{ before: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsBackwardRow>(
+  'events/read-events-backward',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
-FROM event_log l LEFT JOIN LATERAL (
+FROM (
+  SELECT last_sequence, removed_through,
+    greatest(removed_through, least($1::bigint - 1, last_sequence) - $2) AS low,
+    least($1 - 1, last_sequence) AS high
+  FROM event_log
+) l LEFT JOIN LATERAL (
   SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data FROM (
-    SELECT p.* FROM members m CROSS JOIN LATERAL (
-      SELECT e.* FROM events e
-      WHERE e.project_id = m.project_id AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+  SELECT p.* FROM members m CROSS JOIN LATERAL (
+    SELECT e.* FROM events e
+    WHERE e.project_id = m.project_id AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -324,12 +326,52 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-      ORDER BY e.sequence LIMIT $9
-    ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
-    UNION ALL (
+    ORDER BY e.sequence DESC LIMIT $9
+  ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
+  UNION ALL (
+    SELECT e.* FROM events e
+    WHERE e.project_id IS NULL AND e.user_id = $4 AND NOT $10
+      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+    ORDER BY e.sequence DESC LIMIT $9
+  ) UNION ALL (
+    SELECT e.* FROM events e
+    WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
+      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+    ORDER BY e.sequence DESC LIMIT $9
+  ) UNION ALL (
+    SELECT e.* FROM events e
+    WHERE e.scope = 'payments:read' AND $11 AND $6
+      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+    ORDER BY e.sequence DESC LIMIT $9
+  ) UNION ALL (
+    SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
       SELECT e.* FROM events e
-      WHERE e.project_id IS NULL AND e.user_id = $4 AND NOT $10
-        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+      WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
+        AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -338,11 +380,101 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-      ORDER BY e.sequence LIMIT $9
-    ) UNION ALL (
+      ORDER BY e.sequence DESC LIMIT $9
+    ) p
+  )
+) e ORDER BY e.sequence DESC LIMIT $9
+) x ON true
+ORDER BY x.sequence DESC`,
+  ['before', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'tenant_event_types', 'limit', 'in_project', 'operator'],
+)
+export interface ReadEventsBackwardRow {
+  last: number
+  removed: number
+  unnumbered: boolean
+  sequence: number | null
+  id: string | null
+  type: EventType | null
+  created_at: string | null
+  api_version: 'v1' | null
+  project_id: string | null
+  request_id: string | null
+  actor: Schemas['PlatformEvent']['actor'] | null
+  data: Schemas['PlatformEvent']['data'] | null
+}
+
+/**
+ * The state of the log, and the events after a sequence that the caller can read, oldest first. Without
+ * events there is one row.
+ * @see prisma/sql/events/read-events.sql
+ */
+export const readEvents = many<{ after: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
+  'events/read-events',
+  `SELECT l.last_sequence AS last, l.removed_through AS removed,
+  EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
+FROM (
+  SELECT last_sequence, removed_through, $1::bigint AS low,
+    greatest($1, removed_through) + $2 AS high
+  FROM event_log
+) l LEFT JOIN LATERAL (
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data FROM (
+  SELECT p.* FROM members m CROSS JOIN LATERAL (
+    SELECT e.* FROM events e
+    WHERE e.project_id = m.project_id AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+    ORDER BY e.sequence ASC LIMIT $9
+  ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
+  UNION ALL (
+    SELECT e.* FROM events e
+    WHERE e.project_id IS NULL AND e.user_id = $4 AND NOT $10
+      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+    ORDER BY e.sequence ASC LIMIT $9
+  ) UNION ALL (
+    SELECT e.* FROM events e
+    WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
+      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+    ORDER BY e.sequence ASC LIMIT $9
+  ) UNION ALL (
+    SELECT e.* FROM events e
+    WHERE e.scope = 'payments:read' AND $11 AND $6
+      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
+  ELSE e.project_id = ANY($7) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+)
+    ORDER BY e.sequence ASC LIMIT $9
+  ) UNION ALL (
+    SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
       SELECT e.* FROM events e
-      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
-        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+      WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
+        AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -351,37 +483,10 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-      ORDER BY e.sequence LIMIT $9
-    ) UNION ALL (
-      SELECT e.* FROM events e
-      WHERE e.scope = 'payments:read' AND $11 AND $6
-        AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
-    ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
-)
-      ORDER BY e.sequence LIMIT $9
-    ) UNION ALL (
-      SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
-        SELECT e.* FROM events e
-        WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
-          AND e.sequence > $1 AND e.sequence <= greatest($1, l.removed_through) + $2 AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
-    ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
-)
-        ORDER BY e.sequence LIMIT $9
-      ) p
-    )
-  ) e ORDER BY e.sequence LIMIT $9
+      ORDER BY e.sequence ASC LIMIT $9
+    ) p
+  )
+) e ORDER BY e.sequence ASC LIMIT $9
 ) x ON true
 ORDER BY x.sequence`,
   ['after', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'tenant_event_types', 'limit', 'in_project', 'operator'],

@@ -87,29 +87,10 @@ export async function readEvents(
   principal: Principal,
   after: number,
   limit: number,
-  { types, projectId }: EventFilter,
+  filter: EventFilter,
 ): Promise<EventPage> {
-  const projects =
-    projectId !== undefined ? [projectId] : principal.projectIds === null ? null : [...principal.projectIds]
-  const parameters = {
-    user_id: principal.userId,
-    after,
-    limit: limit + 1,
-    scopes: [...principal.scopes],
-    types,
-    project_ids: projects,
-    all_projects: projects === null,
-    in_project: projectId !== undefined,
-    operator: isOperator(principal),
-    max_scan: maxScanRows,
-    tenant_event_types: tenantEventTypes,
-  }
-  let rows = await sql.readEvents(db, parameters)
-  if (rows[0].unnumbered) {
-    await numberEvents(db)
-    rows = await sql.readEvents(db, parameters)
-  }
-  const { last, removed } = rows[0]
+  const parameters = { ...readParameters(principal, limit, filter), after }
+  const { last, removed, entries } = await readNumbered(db, () => sql.readEvents(db, parameters))
   // The database was restored from a backup.
   if (after > last) throw invalidCursor()
   if (after > 0 && after < removed)
@@ -120,13 +101,72 @@ export async function readEvents(
     )
   // A read after 0 starts at the oldest event that still exists.
   const end = Math.max(after, removed) + maxScanRows
-  const entries: LogEntry[] = []
-  for (const { last: _last, removed: _removed, unnumbered: _unnumbered, sequence, ...event } of rows)
-    if (sequence !== null) entries.push({ sequence, event: event as PlatformEvent })
   if (entries.length <= limit)
     return { entries, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
   entries.pop()
   return { entries, hasMore: true, next: entries.at(-1)!.sequence }
+}
+
+/**
+ * The events before a sequence that the caller can read, newest first, with as many statements as
+ * `readEvents`.
+ * @param before 0 for the end of the log
+ * @throws 400 when the log ends before `before`.
+ */
+export async function readEventsBackward(
+  db: Db,
+  principal: Principal,
+  before: number,
+  limit: number,
+  filter: EventFilter,
+): Promise<EventPage> {
+  const parameters = {
+    ...readParameters(principal, limit, filter),
+    before: before || Number.MAX_SAFE_INTEGER,
+  }
+  const { last, removed, entries } = await readNumbered(db, () => sql.readEventsBackward(db, parameters))
+  if (before > last + 1) throw invalidCursor()
+  const end = Math.max(removed, Math.min(parameters.before - 1, last) - maxScanRows)
+  if (entries.length <= limit) return { entries, hasMore: end > removed, next: end + 1 }
+  entries.pop()
+  return { entries, hasMore: true, next: entries.at(-1)!.sequence }
+}
+
+function readParameters(principal: Principal, limit: number, { types, projectId }: EventFilter) {
+  const projects =
+    projectId !== undefined ? [projectId] : principal.projectIds === null ? null : [...principal.projectIds]
+  return {
+    user_id: principal.userId,
+    limit: limit + 1,
+    scopes: [...principal.scopes],
+    types,
+    project_ids: projects,
+    all_projects: projects === null,
+    in_project: projectId !== undefined,
+    operator: isOperator(principal),
+    max_scan: maxScanRows,
+    tenant_event_types: tenantEventTypes,
+  }
+}
+
+interface ReadLog {
+  last: number
+  removed: number
+  entries: LogEntry[]
+}
+
+/** Reads again if the log has events without a sequence, after numbering them. */
+async function readNumbered(db: Db, read: () => ReturnType<typeof sql.readEvents>): Promise<ReadLog> {
+  let rows = await read()
+  if (rows[0].unnumbered) {
+    await numberEvents(db)
+    rows = await read()
+  }
+  const { last, removed } = rows[0]
+  const entries: LogEntry[] = []
+  for (const { last: _last, removed: _removed, unnumbered: _unnumbered, sequence, ...event } of rows)
+    if (sequence !== null) entries.push({ sequence, event: event as PlatformEvent })
+  return { last, removed, entries }
 }
 
 /**

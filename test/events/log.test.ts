@@ -131,6 +131,47 @@ t.test('a filtered page continues where the last page ended', async (t) => {
   )
 })
 
+t.test('the newest events come first with order=desc', async (t) => {
+  const { server, person, ids } = await withEvents(t, 5)
+  const { client } = person
+  const walk = async (query: string): Promise<number[][]> => {
+    const pages: number[][] = []
+    let cursor = 'start'
+    for (let more = true; more;) {
+      const { body } = await client.get(`/events?order=desc&${query}&cursor=${cursor}`)
+      pages.push(await sequencesOf(server, body.data))
+      cursor = body.next_cursor
+      more = body.has_more
+    }
+    t.same((await client.get(`/events?order=desc&cursor=${cursor}`)).body.data, [], 'nothing is older')
+    return pages
+  }
+  t.same(await walk('limit=100'), [[5, 4, 3, 2, 1]])
+  t.same(await walk('limit=2'), [[5, 4], [3, 2], [1]])
+
+  const first = (await client.get('/events?order=desc&limit=2')).body
+  await createEvent(server, person.id)
+  const next = (await client.get(`/events?order=desc&limit=2&cursor=${first.next_cursor}`)).body
+  t.same(await sequencesOf(server, next.data), [3, 2], 'a new event moves no page')
+  const newest = (await client.get('/events?order=desc&limit=1')).body
+  t.same(await sequencesOf(server, newest.data), [6], 'and is the first at once')
+
+  await makeOld(server, ids.slice(0, 3), 31)
+  await runRetention(server.services.database)
+  t.same(await walk('limit=2'), [[6, 5], [4]], 'deleted events are left out')
+  t.same((await client.get(`/events?order=desc&cursor=${await cursorAt(server, 2)}`)).body, {
+    data: [],
+    has_more: false,
+    next_cursor: await cursorAt(server, 4),
+  })
+  t.match(await client.get(`/events?order=desc&cursor=${await cursorAt(server, 8)}`), {
+    status: 400,
+    body: { error: { details: { field: 'cursor' } } },
+  })
+  const stranger = await server.person()
+  t.same((await stranger.client.get('/events?order=desc')).body.data, [])
+})
+
 /** A server with this many events of one user, numbered from 1. */
 async function withEvents(
   t: Test,

@@ -1,42 +1,14 @@
 -- The state of the log, and the events after a sequence that the caller can read, oldest first. Without
 -- events there is one row.
--- Each branch of the UNION uses its own index: events of projects, events of the user, events for everyone,
--- and, for operators, sales. An event that two branches find is returned once. A page costs the same for any
--- length of the log.
 -- @many
 -- @nullable project_ids
 SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
-FROM event_log l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, {event-columns} FROM (
-    SELECT p.* FROM members m CROSS JOIN LATERAL (
-      SELECT e.* FROM events e
-      WHERE e.project_id = m.project_id AND {is-scanned} AND {is-selected} AND {caller-may-read role=m.role}
-      ORDER BY e.sequence LIMIT :limit
-    ) p WHERE m.user_id = :user_id AND (:all_projects OR m.project_id = ANY(:project_ids::text[]))
-    UNION ALL (
-      SELECT e.* FROM events e
-      WHERE e.project_id IS NULL AND e.user_id = :user_id AND NOT :in_project
-        AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-      ORDER BY e.sequence LIMIT :limit
-    ) UNION ALL (
-      SELECT e.* FROM events e
-      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT :in_project
-        AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-      ORDER BY e.sequence LIMIT :limit
-    ) UNION ALL (
-      SELECT e.* FROM events e
-      WHERE {is-sale} AND :operator AND :all_projects
-        AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-      ORDER BY e.sequence LIMIT :limit
-    ) UNION ALL (
-      SELECT p.* FROM unnest(:project_ids) project (id) CROSS JOIN LATERAL (
-        SELECT e.* FROM events e
-        WHERE e.project_id = project.id AND {is-sale} AND :operator
-          AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-        ORDER BY e.sequence LIMIT :limit
-      ) p
-    )
-  ) e ORDER BY e.sequence LIMIT :limit
+FROM (
+  SELECT last_sequence, removed_through, :after::bigint AS low,
+    greatest(:after, removed_through) + :max_scan AS high
+  FROM event_log
+) l LEFT JOIN LATERAL (
+  {readable-events order=ASC}
 ) x ON true
 ORDER BY x.sequence
