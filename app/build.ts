@@ -5,7 +5,7 @@ import type { DestinationStream } from 'pino'
 import { handlers as allHandlers } from '../generated/routes.ts'
 import type { Config } from '../infra/config/config.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
-import { methodNotAllowed, notFound } from '../infra/errors.ts'
+import { methodNotAllowed, notFound, type ApiError } from '../infra/errors.ts'
 import { newRequestId } from '../infra/ids.ts'
 import type { Operations } from '../services/handler.ts'
 import type { Services } from '../services/services.ts'
@@ -14,7 +14,7 @@ import { allowOrigins } from './http/cors.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
 import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } from './http/errors.ts'
 import { addJsonParser } from './http/json-body.ts'
-import { methodsOf, operationsAt } from './http/operations-by-path.ts'
+import { methodsOf, operationsAt, similarPath } from './http/operations-by-path.ts'
 import type { RateLimits } from './http/rate-limit.ts'
 import { registerRoutes } from './http/routes.ts'
 import type { SseStream } from './http/sse.ts'
@@ -164,6 +164,12 @@ function hasEmptySegment(request: FastifyRequest): boolean {
 function unrouted(request: FastifyRequest): FastifyError {
   const allowed = new Set<string>(operationsAt(request.url).flatMap(methodsOf))
   if (allowed.has('GET')) allowed.add('HEAD')
-  const error = allowed.size === 0 ? notFound('path') : methodNotAllowed(request.method, [...allowed])
+  const error = allowed.size === 0 ? noSuchPath(request.url) : methodNotAllowed(request.method, [...allowed])
   return error as unknown as FastifyError
+}
+
+function noSuchPath(url: string): ApiError {
+  const similar = similarPath(url)
+  if (similar === null) return notFound('path')
+  return notFound('path', undefined, { message: `There is no such path. Did you mean ${similar}?` })
 }

@@ -264,6 +264,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIfMatch","body":"bodyProfileUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","email","email_verified","avatar_url","status","created_at","updated_at"],
     errors: [400,401,403,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProfile"}
@@ -310,6 +311,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIfMatch","body":"bodySettingsUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replySettings"}
@@ -627,6 +629,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetUser","query":"queryNone","header":"headerIfMatch","body":"bodyUserUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","avatar_url","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyUser"}
@@ -740,6 +743,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathProjectId","query":"queryNone","header":"headerIfMatch","body":"bodyProjectUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","status","owner_id","member_count","your_role","version","created_at","updated_at","archived_at","deleted_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProject"}
@@ -920,6 +924,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetMember","query":"queryNone","header":"headerIfMatch","body":"bodyMemberUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","project_id","user","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyMember"}
@@ -1257,6 +1262,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch","body":"bodyFileUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
@@ -1625,6 +1631,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathSessionId","query":"queryNone","header":"headerIfMatch","body":"bodySessionUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","project_id","message_count","last_message_at","usage","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage","updated_at"]}
@@ -1716,6 +1723,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerIfMatch","body":"bodyMessageUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","project_id","session_id","role","status","model","finish_reason","usage","citations","searched","error","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyMessage"}
@@ -1875,6 +1883,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIfMatch","body":"bodyKnowledgeBaseUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","project_id","document_counts","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeBase","volatile":["document_counts"]}
@@ -2011,6 +2020,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseIdDocumentId","query":"queryNone","header":"headerIfMatch","body":"bodyDocumentUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","knowledge_base_id","project_id","source","content_type","status","error","sha256","tokens","chunk_count","created_at","updated_at","indexed_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}
@@ -2169,6 +2179,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetProduct","query":"queryNone","header":"headerIfMatch","body":"bodyProductUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProduct"}
@@ -2260,6 +2271,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetPrice","query":"queryNone","header":"headerIfMatch","body":"bodyPriceUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","product_id","unit_amount","currency","recurring","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyPrice"}
@@ -2374,11 +2386,11 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,409,416,429,500,503],
     replies: {
-      200: {"contentType":"*/*","binary":true},
-      206: {"contentType":"*/*","binary":true},
+      200: {"contentType":"text/html","binary":true},
+      206: {"contentType":"text/html","binary":true},
       304: {"contentType":null}
     },
-    produces: ["*/*"],
+    produces: ["text/html","application/pdf"],
     idempotent: false,
     ifMatch: null,
     etag: true,
@@ -2967,6 +2979,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathEndpointId","query":"queryNone","header":"headerIfMatch","body":"bodyWebhookEndpointUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","disabled_reason","project_ids","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyWebhookEndpoint"}

@@ -1449,7 +1449,7 @@ export interface paths {
         };
         /**
          * Get the receipt of an order
-         * Returns the receipt of a paid order as an HTML page or a PDF. Returns 409 while the order is not paid.
+         * Returns the receipt of a paid order as a PDF or an HTML page: as `format` says, otherwise as `Accept` prefers, otherwise HTML. Returns 409 while the order is not paid.
          */
         get: operations["getReceipt"];
         put?: never;
@@ -6299,7 +6299,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "PRECONDITION_FAILED",
-                 *         "message": "The resource has changed; get it again.",
+                 *         "message": "Another request changed the resource: its ETag is not the one in If-Match. Get it again.",
                  *         "details": {
                  *           "field": "If-Match",
                  *           "constraint": "etag",
@@ -6613,6 +6613,43 @@ export interface components {
                 "text/event-stream": unknown;
             };
         };
+        /** The receipt. */
+        Receipt: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
+                "Accept-Ranges": components["headers"]["AcceptRanges"];
+                "Content-Disposition": components["headers"]["ContentDisposition"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+                "application/pdf": string;
+            };
+        };
+        /** The requested range of the receipt. */
+        PartialReceipt: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
+                "Accept-Ranges": components["headers"]["AcceptRanges"];
+                "Content-Disposition": components["headers"]["ContentDisposition"];
+                "Content-Range": components["headers"]["ContentRange"];
+                Vary: components["headers"]["Vary"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+                "application/pdf": string;
+            };
+        };
         /** The payment page. */
         PayPage: {
             headers: {
@@ -6785,6 +6822,8 @@ export interface components {
         UploadFileId: FileId;
         /** Comma-separated list of the supported tus versions. */
         TusVersion: string;
+        /** The request header that selects the format: `Accept`. */
+        Vary: string;
         /** How to authenticate (RFC 6750). */
         WWWAuthenticate: string;
     };
@@ -10301,8 +10340,8 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Content"];
-            206: components["responses"]["PartialContent"];
+            200: components["responses"]["Receipt"];
+            206: components["responses"]["PartialReceipt"];
             304: components["responses"]["NotModified"];
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
@@ -14691,7 +14730,7 @@ export interface PriceCreate {
      * Amount per unit, in the minor unit of the currency: 1999 is 19.99 USD or 1999 JPY.
      */
     unit_amount: number;
-    /** ISO 4217 currency code in lowercase. */
+    /** ISO 4217 currency code. It is stored in lowercase. */
     currency: Currency;
     /** The billing period. Omit for a one-time price. */
     recurring?: RecurringCreate;
@@ -20111,7 +20150,7 @@ export interface CancelOrderPath {
     id: components["parameters"]["OrderId"];
 }
 export interface GetReceiptQuery {
-    /** Format of the receipt. */
+    /** Format of the receipt. Takes precedence over `Accept`. */
     format?: "html" | "pdf";
 }
 export interface GetReceiptHeaders {

@@ -11529,7 +11529,7 @@ return errors === 0;
 validate_queryListProducts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListPrices = validate_queryListPrices;
-const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","unit_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency"},"active":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListPrices"};
+const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","unit_amount"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency","x-lowercase":true},"active":{"type":"boolean"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListPrices"};
 const schema_spec_Currency = {"type":"string","enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"$id":"spec:Currency"};
 
 function validate_spec_Currency(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -11841,7 +11841,12 @@ errors = vErrors.length;
 }
 }
 if(data.currency !== undefined){
-if(!(validate_spec_Currency(data.currency, {instancePath:instancePath+"/currency",parentData:data,parentDataProperty:"currency",rootData,dynamicAnchors}))){
+let data5 = data.currency;
+if(typeof data5 == "string"){
+data5 = data5.toLowerCase();
+data["currency"] = data5;
+}
+if(!(validate_spec_Currency(data5, {instancePath:instancePath+"/currency",parentData:data,parentDataProperty:"currency",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Currency.errors);
 errors = vErrors.length;
 }
@@ -12752,7 +12757,7 @@ return errors === 0;
 validate_queryListOrders.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryGetReceipt = validate_queryGetReceipt;
-const schema_queryGetReceipt = {"type":"object","additionalProperties":false,"properties":{"format":{"type":"string","enum":["html","pdf"],"default":"html"}},"required":[],"$id":"queryGetReceipt"};
+const schema_queryGetReceipt = {"type":"object","additionalProperties":false,"properties":{"format":{"type":"string","enum":["html","pdf"]}},"required":[],"$id":"queryGetReceipt"};
 
 function validate_queryGetReceipt(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryGetReceipt" */;
@@ -12766,9 +12771,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.format === undefined){
-data.format = "html";
-}
 for(const key0 in data){
 if(!(key0 === "format")){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
@@ -12781,6 +12783,7 @@ vErrors.push(err0);
 errors++;
 }
 }
+if(data.format !== undefined){
 let data0 = data.format;
 if(typeof data0 !== "string"){
 let dataType0 = typeof data0;
@@ -12826,6 +12829,7 @@ else {
 vErrors.push(err2);
 }
 errors++;
+}
 }
 }
 else {
@@ -24115,7 +24119,7 @@ return errors === 0;
 validate_spec_ProductUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPriceCreate = validate_spec_PriceCreate;
-const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency"},"recurring":{"$ref":"spec:RecurringCreate"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:PriceCreate"};
+const schema_spec_PriceCreate = {"type":"object","additionalProperties":false,"required":["product_id","unit_amount","currency"],"properties":{"product_id":{"$ref":"spec:ProductId"},"unit_amount":{"type":"integer","minimum":1,"maximum":999999999},"currency":{"$ref":"spec:Currency","x-lowercase":true},"recurring":{"$ref":"spec:RecurringCreate"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:PriceCreate"};
 const schema_spec_ProductId = {"type":"string","pattern":"^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProductId"};
 const pattern_90ac5197 = new RegExp("^prod_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -24412,7 +24416,12 @@ errors++;
 }
 }
 if(data.currency !== undefined){
-if(!(validate_spec_Currency(data.currency, {instancePath:instancePath+"/currency",parentData:data,parentDataProperty:"currency",rootData,dynamicAnchors}))){
+let data2 = data.currency;
+if(typeof data2 == "string"){
+data2 = data2.toLowerCase();
+data["currency"] = data2;
+}
+if(!(validate_spec_Currency(data2, {instancePath:instancePath+"/currency",parentData:data,parentDataProperty:"currency",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Currency.errors);
 errors = vErrors.length;
 }

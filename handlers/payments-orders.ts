@@ -48,7 +48,7 @@ export const paymentsOrders = {
 
   async getReceipt(request, { db, config: { sellerName: seller } }) {
     const order = await openOrder(db, request)
-    const { format = 'html' } = request.query
+    const { format = request.acceptedType === 'application/pdf' ? 'pdf' : 'html' } = request.query
     return { status: 200, body: await createReceipt(db, order, { format, seller }) }
   },
 } satisfies Handlers<'payments-orders'>

@@ -77,12 +77,12 @@ const authenticationErrors: Record<Reason, string> = {
   disabled: 'The owner of the API key is disabled.',
 }
 
-export function unauthorized(reason: Reason): ApiError {
+export function unauthorized(reason: Reason, message = authenticationErrors[reason]): ApiError {
   const challenge = reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"'
   return new ApiError(
     401,
     'UNAUTHORIZED',
-    authenticationErrors[reason],
+    message,
     { constraint: 'api_key', reason },
     { 'www-authenticate': challenge },
   )
@@ -126,7 +126,10 @@ export function conflict(constraint: string, message: string, field?: string): A
   return new ApiError(409, 'CONFLICT', message, { ...(field !== undefined && { field }), constraint })
 }
 
-/** `field` is the field of the resource that has the state. */
+/**
+ * A 409 for a resource whose state does not allow the request. `field` is the field of the resource that has
+ * the state; `state` becomes the constraint.
+ */
 export function invalidState(
   resource: string,
   state: string,
@@ -141,10 +144,15 @@ export function gone(constraint: string, message: string, field?: string): ApiEr
 }
 
 export function preconditionFailed(): ApiError {
-  return new ApiError(412, 'PRECONDITION_FAILED', 'The resource has changed; get it again.', {
-    field: 'If-Match',
-    constraint: 'etag',
-  })
+  return new ApiError(
+    412,
+    'PRECONDITION_FAILED',
+    'Another request changed the resource: its ETag is not the one in If-Match. Get it again.',
+    {
+      field: 'If-Match',
+      constraint: 'etag',
+    },
+  )
 }
 
 /** A request with another version of the tus protocol, or with none. */

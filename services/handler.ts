@@ -101,6 +101,8 @@ export interface Request<Id extends OperationId> {
     >[K]
   }
   body: RequestBody<Id>
+  /** The media type of the successful responses that the client prefers; undefined without a body. */
+  acceptedType: string | undefined
   principal: Id extends PublicOperationId
     ? null
     : Id extends KeyOptionalOperationId

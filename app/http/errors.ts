@@ -70,8 +70,11 @@ function operationsOf(request: FastifyRequest): OperationInfo[] {
   return operation === undefined ? operationsAt(request.url) : [operation]
 }
 
+/** Whether the operation answers with pages. A file may be HTML, too; its errors are JSON. */
 function answersHtml(operation: OperationInfo): boolean {
-  return Object.values(operation.replies).some(({ contentType }) => contentType === 'text/html')
+  return Object.values(operation.replies).some(
+    ({ contentType, binary }) => contentType === 'text/html' && binary !== true,
+  )
 }
 
 function asApiError(error: unknown, request: FastifyRequest): ApiError {

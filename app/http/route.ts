@@ -10,7 +10,7 @@ import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
 import { authenticate } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
-import { accepts } from './content-negotiation.ts'
+import { accepts, preferredType, varyByAccept } from './content-negotiation.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
@@ -86,6 +86,7 @@ export class OperationRoute {
     const { info } = this
     const { database } = this.context.services
     requireAcceptable(request, info.produces)
+    if (info.produces.length > 1) varyByAccept(reply)
     const streamed = isStreamed(info, request)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     const call = new OperationCall(this, request, reply, input)
@@ -227,6 +228,7 @@ class OperationCall {
         query,
         headers: request.headers,
         body,
+        acceptedType: preferredType(request.headers.accept, info.produces),
         principal: request.principal,
         idempotency: this.#handlerFingerprint(),
         get signal() {

@@ -41,22 +41,46 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
     refuseBody(body, problems)
     body = undefined
   } else if (body === undefined && info.body.required) {
-    problems.push({
-      field: 'body',
-      constraint: 'required',
-      message: 'A request body is required.',
-      location: 'body',
-    })
+    problems.push(missingBody(info))
   } else {
     if (body !== undefined) requireMediaType(info, request)
     if (body === undefined) body = {}
     // The handler parses a raw body itself, after it has verified the signature.
     if (form !== undefined) checkForm(names.form, form, problems)
-    else if (info.body.raw !== true) check(names.body, body, 'body', problems)
+    else if (info.body.raw !== true) checkBody(info, body, problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, maxProblems))
   requirePossiblePath(info, params as Record<string, string>)
   return { params, query, body }
+}
+
+/** Names what the body must have. */
+function missingBody({ validators: names, body }: OperationInfo): Problem {
+  const problems: Problem[] = []
+  if (body!.contentTypes.includes('application/json')) check(names.body, {}, 'body', problems)
+  const required = problems
+    .filter(({ constraint }) => constraint === 'required')
+    .map(({ message }) => message.replace(/ is required$/, ''))
+  const message =
+    required.length === 0
+      ? 'A request body is required.'
+      : `A JSON body with ${required.join(', ')} is required.`
+  return { field: 'body', constraint: 'required', message, location: 'body' }
+}
+
+/** Tells fields that cannot be changed from unknown ones. */
+function checkBody(
+  { validators: names, fixedFields = [] }: OperationInfo,
+  body: unknown,
+  problems: Problem[],
+): void {
+  const found: Problem[] = []
+  check(names.body, body, 'body', found)
+  for (const problem of found) {
+    const { field, constraint } = problem
+    const fixed = constraint === 'additionalProperties' && fixedFields.includes(field)
+    problems.push(fixed ? { ...problem, message: `${field} cannot be changed here` } : problem)
+  }
 }
 
 /** Fields that are missing before the file may come after it. */

@@ -1681,7 +1681,7 @@ export interface Methods {
   /**
    * Get the receipt of an order: `GET /v1/payments/orders/{id}/receipt`
    *
-   * Returns the receipt of a paid order as an HTML page or a PDF. Returns 409 while the order is not paid.
+   * Returns the receipt of a paid order as a PDF or an HTML page: as `format` says, otherwise as `Accept` prefers, otherwise HTML. Returns 409 while the order is not paid.
    */
   getReceipt (input: GetReceiptInput): Promise<Response>
   /**

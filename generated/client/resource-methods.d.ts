@@ -1094,7 +1094,7 @@ export interface PaymentsOrdersResource {
   /**
    * Get the receipt of an order: `GET /v1/payments/orders/{id}/receipt`
    *
-   * Returns the receipt of a paid order as an HTML page or a PDF. Returns 409 while the order is not paid.
+   * Returns the receipt of a paid order as a PDF or an HTML page: as `format` says, otherwise as `Accept` prefers, otherwise HTML. Returns 409 while the order is not paid.
    *
    * @param id The id of the order.
    * @param query The query parameters.

@@ -91,6 +91,8 @@ export interface OperationInfo {
     /** The handler gets the bytes of the JSON body, for example to verify a signature. */
     raw?: boolean
   } | null
+  /** The fields of the resource that the update does not take. */
+  fixedFields?: string[]
   /**
    * The responses by status. `events`: for a stream, the serializers of its events by name. `volatile`:
    * fields that are not part of the ETag. `binary`: the body is bytes.
@@ -105,6 +107,7 @@ export interface OperationInfo {
       binary?: boolean
     }
   >
+  /** The media types of successful responses. */
   produces: string[]
   /** Whether the response to an Idempotency-Key is stored. */
   idempotent: boolean

@@ -97,7 +97,7 @@ function asProblem(error: ErrorObject, root: unknown, location: Location): Probl
   const named =
     location === 'query' ? path.filter((key, i) => !isIndex(key, valueAt(root, path.slice(0, i)))) : path
   const field = fieldName(named) || 'body'
-  const blank = keyword !== 'type' && isBlank(root, path)
+  const blank = (keyword !== 'type' || location === 'query') && isBlank(root, path)
   if (blank) {
     const message =
       location === 'query'
@@ -137,12 +137,10 @@ function choiceOf({
   passingSchemas,
 }: ErrorObject['params']): { constraint: string; message: string } | null {
   if (names === undefined) return null
-  const list = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-  if (passingSchemas === null) return { constraint: 'required', message: `${list} is required` }
-  return {
-    constraint: 'oneOf',
-    message: `only one of ${names.slice(0, -1).join(', ')} and ${names.at(-1)} can be given`,
-  }
+  const list = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  return passingSchemas === null
+    ? { constraint: 'required', message: `exactly one of ${list} is required` }
+    : { constraint: 'oneOf', message: `only one of ${list} can be given` }
 }
 
 /** Lists the values. Of many values, only the three that share the longest prefix with the given one. */
@@ -185,6 +183,7 @@ const rules: Record<string, (params: Record<string, any>) => string> = {
     (
       ({
         email: 'must be an email address',
+        uri: 'must be an absolute URL such as https://example.com',
         'date-time': 'must be a time such as 2026-11-21T09:30:00Z',
         timezone: 'must be an IANA time zone such as Europe/Berlin',
       }) as Record<string, string>

@@ -80,9 +80,11 @@ export function declaredOperations(document: Json): Declared[] {
 }
 
 function returnsPages(document: Json, { responses }: Json): boolean {
-  return Object.values<Json>(responses).some(
-    (response) => resolve(document, response).content?.['text/html'] !== undefined,
-  )
+  return Object.values<Json>(responses).some((response) => {
+    const page = resolve(document, response).content?.['text/html']
+    // A file may be HTML, too; its errors are JSON.
+    return page !== undefined && page.schema?.format !== 'binary'
+  })
 }
 
 function withPage(document: Json, response: Json): Json {

@@ -11,6 +11,8 @@ export interface Response {
   status: number
   /** The media type of the body; null if there is no body. */
   contentType: string | null
+  /** All media types. The first is `contentType`. */
+  contentTypes: string[]
   /** The schema as in the document; it may be a `$ref`. null for an event stream. */
   schema: Json | null
   /** The schema of each event's data, if the body is an event stream. */
@@ -70,6 +72,8 @@ export interface Operation {
   header: Parameter[]
   body: Body | null
   responses: Response[]
+  /** The fields of the resource that its update does not take. */
+  fixedFields: string[]
   projectAccess: { role: string; states?: string[] } | null
   deprecation: Deprecation | null
   secretAnswer: boolean
@@ -110,10 +114,12 @@ export function operationsOf(document: Json): Operation[] {
         body: body === undefined ? null : bodyOf(document, body),
         responses: Object.entries<Json>(operation.responses).map(([status, node]) => {
           const response = resolve(document, node)
-          const contentType = Object.keys(response.content ?? {})[0] ?? null
+          const contentTypes = Object.keys(response.content ?? {})
+          const contentType = contentTypes[0] ?? null
           return {
             status: Number(status),
             contentType,
+            contentTypes,
             schema: contentType === null ? null : (response.content[contentType].schema ?? null),
             events: contentType === null ? null : (response.content[contentType]['x-stream-events'] ?? null),
             volatile: contentType === null ? [] : volatileOf(document, response.content[contentType].schema),
@@ -127,6 +133,7 @@ export function operationsOf(document: Json): Operation[] {
         deprecation: deprecationOf(document, operation, (other, its) =>
           serverPath(other.servers ?? its.servers ?? document.servers),
         ),
+        fixedFields: method === 'put' && body !== undefined ? fixedFieldsOf(document, operation) : [],
         secretAnswer: operation['x-secret-answer'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
         ignoresIdempotencyKey: operation['x-idempotency'] === 'none',
@@ -140,6 +147,16 @@ export function operationsOf(document: Json): Operation[] {
 function volatileOf(document: Json, schema: Json): string[] {
   const properties = Object.entries<Json>(resolve(document, schema)?.properties ?? {})
   return properties.filter(([, property]) => property['x-volatile'] === true).map(([name]) => name)
+}
+
+/** The fields of the resource that its update does not take. */
+function fixedFieldsOf(document: Json, operation: Json): string[] {
+  const fieldsOf = (message: Json): string[] =>
+    Object.keys(
+      resolve(document, resolve(document, message)?.content?.['application/json']?.schema)?.properties ?? {},
+    )
+  const changeable = fieldsOf(operation.requestBody)
+  return fieldsOf(operation.responses['200']).filter((name) => !changeable.includes(name))
 }
 
 function bodyOf(document: Json, body: Json): Body {

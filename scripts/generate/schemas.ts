@@ -28,6 +28,9 @@ const integerFormats = new Set(['int32', 'int64'])
 /** The extension that describes a pattern in words that complete "must be", for validation messages. */
 export const patternSays = 'x-pattern-says'
 
+/** The extension that makes a string of a request lowercase before it is validated. */
+export const lowercase = 'x-lowercase'
+
 /**
  * The schema without annotations, except those in `kept`.
  * @param refTo writes a reference to a component.

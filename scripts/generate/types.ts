@@ -203,6 +203,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
             streamed: o.body.streamed ? true : undefined,
             raw: o.body.raw ? true : undefined,
           },
+    fixedFields: o.fixedFields.length > 0 ? o.fixedFields : undefined,
     errors: o.responses.filter(isErrorReply).map((r) => r.status),
     replies: Object.fromEntries(
       o.responses
@@ -218,7 +219,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
           },
         ]),
     ),
-    produces: [...new Set(success.map((r) => r.contentType).filter((t) => t !== null))],
+    produces: [...new Set(success.flatMap((r) => r.contentTypes))],
     // A body of raw bytes is not compared; a repeated key must come with the same header fields.
     idempotencyHeaders:
       takes('Idempotency-Key') && o.body?.streamed && !o.body.form

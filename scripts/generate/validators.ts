@@ -3,7 +3,7 @@
 // code.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { _, stringify } from 'ajv'
+import { _, stringify, type Name } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
 import limitNumber from 'ajv/dist/vocabularies/validation/limitNumber.js'
@@ -11,7 +11,7 @@ import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
 import { formats } from '../../infra/validation/formats.ts'
 import { keysOf } from '../../infra/validation/json-pointer.ts'
 import { GenerateError } from './error.ts'
-import { componentOf, patternSays, plain } from './schemas.ts'
+import { componentOf, lowercase, patternSays, plain } from './schemas.ts'
 
 type Json = any
 
@@ -109,6 +109,17 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
       if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`)
     },
   })
+  ajv.addKeyword({
+    keyword: lowercase,
+    schemaType: 'boolean',
+    before: '$ref',
+    code({ gen, data, it: { parentData, parentDataProperty } }) {
+      gen.if(_`typeof ${data} == "string"`, () => {
+        gen.assign(data as Name, _`${data}.toLowerCase()`)
+        gen.assign(_`${parentData}[${parentDataProperty}]`, data)
+      })
+    },
+  })
   // Ajv's own keywords, with more in the params of their errors: a pattern's description, alternatives.
   ajv.addVocabulary([patternSays])
   replaceErrors(ajv, (pattern as Json).default, ({ schemaCode, parentSchema: { [patternSays]: says } }) =>
@@ -160,7 +171,7 @@ class Compiler {
   compile(document: Json, schemas: Map<string, Json>): string {
     const wanted = new Map<string, string>()
     const want = (id: string, schema: Json): void => {
-      wanted.set(id, JSON.stringify({ ...plain(schema, idOf, [patternSays]), $id: id }))
+      wanted.set(id, JSON.stringify({ ...plain(schema, idOf, [patternSays, lowercase]), $id: id }))
     }
     for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
       want(idOf(name), schema)

@@ -25,8 +25,9 @@ export async function cancelSubscription(
   if (subscription.cancel_at_period_end)
     throw invalidState(
       'subscription',
-      status,
+      'scheduled',
       'The subscription is already canceled at the end of its period.',
+      'cancel_at_period_end',
     )
   return await changeCancellation(tx, services, subscription, at)
 }
@@ -37,10 +38,16 @@ export async function resumeSubscription(
   services: PaymentServices,
   subscription: OwnedSubscription,
 ): Promise<OwnedSubscription> {
-  const { status } = subscription
-  if (status === 'canceled') throw invalidState('subscription', status)
-  if (!subscription.cancel_at_period_end)
-    throw invalidState('subscription', status, 'The subscription is not canceled at the end of its period.')
+  const { status, cancel_at_period_end: isScheduled } = subscription
+  if (status === 'canceled' || (status !== 'active' && !isScheduled))
+    throw invalidState('subscription', status)
+  if (!isScheduled)
+    throw invalidState(
+      'subscription',
+      'not_scheduled',
+      'The subscription is not canceled at the end of its period.',
+      'cancel_at_period_end',
+    )
   return await changeCancellation(tx, services, subscription, null)
 }
 

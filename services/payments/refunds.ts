@@ -56,8 +56,9 @@ export async function refundOrder(
   if (available === 0)
     throw invalidState(
       'order',
-      order.status,
+      'refunded',
       'The full amount of the order has been refunded or is being refunded.',
+      'refunded_amount',
     )
   const refundAmount = amount ?? available
   if (refundAmount > available)

@@ -79,6 +79,8 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
   return {
     async authenticate(authorization) {
       if (authorization === undefined || authorization.trim() === '') throw unauthorized('missing')
+      if (!/^bearer( |$)/i.test(authorization.trim()))
+        throw unauthorized('malformed', 'Use the Bearer scheme: Authorization: Bearer <API_KEY>.')
       const secret = /^bearer +([^ ]+)$/i.exec(authorization.trim())?.[1]
       if (secret === undefined) throw unauthorized('malformed')
       const digest = digestOf(secret)

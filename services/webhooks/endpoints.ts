@@ -185,5 +185,9 @@ export function requirePublicUrl(webhookClient: WebhookClient, text: string): vo
   if (url.username !== '' || url.password !== '')
     reject('no_credentials', 'url must not contain a user name or password.')
   if (url.hash !== '') reject('no_fragment', 'url must not contain a fragment.')
-  if (webhookClient.isBlockedUrl(text)) reject('public_address', 'url must have a public address.')
+  if (webhookClient.isBlockedUrl(text))
+    reject(
+      'public_address',
+      'url must have a public address. For local tests, start the server with WEBHOOK_ALLOWED_NETWORKS.',
+    )
 }

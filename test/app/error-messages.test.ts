@@ -4,7 +4,7 @@ import published from '../../generated/openapi.json' with { type: 'json' }
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
-const { client } = await server.person()
+const { client } = server.admin
 
 interface InvalidRequest {
   method?: 'PUT' | 'GET'
@@ -77,7 +77,7 @@ const cases: Record<string, InvalidRequest> = {
     body: { model: 'extractive-1' },
     field: 'message',
     constraint: 'required',
-    says: 'message or messages is required',
+    says: 'exactly one of message and messages is required',
   },
   'both of two exclusive fields': {
     path: '/ai/chat',
@@ -92,6 +92,69 @@ const cases: Record<string, InvalidRequest> = {
     field: 'session_id',
     constraint: 'dependentRequired',
     says: 'session_id requires message',
+  },
+  'a missing body': {
+    path: '/webhooks/endpoints/we_01jd6y8m5qe8btc4y5w1r0n3fz/recover',
+    field: 'body',
+    constraint: 'required',
+    says: 'A JSON body with since is required.',
+  },
+  'a missing body with exclusive fields': {
+    path: '/payments/test-clock/advance',
+    field: 'body',
+    constraint: 'required',
+    says: 'A JSON body with exactly one of to and by_seconds is required.',
+  },
+  'a field that an update does not take': {
+    method: 'PUT',
+    path: '/user/profile',
+    body: { email: 'new@example.com' },
+    field: 'email',
+    constraint: 'additionalProperties',
+    says: 'email cannot be changed here',
+  },
+  'an unknown field of an update': {
+    method: 'PUT',
+    path: '/user/profile',
+    body: { nme: 'Ada' },
+    field: 'nme',
+    constraint: 'additionalProperties',
+    says: 'Unknown field: nme',
+  },
+  'an empty filter': {
+    method: 'GET',
+    path: '/projects?status=',
+    field: 'status',
+    constraint: 'required',
+    says: 'status must not be empty: leave it out instead',
+  },
+  'an empty number': {
+    method: 'GET',
+    path: '/projects?page=',
+    field: 'page',
+    constraint: 'required',
+    says: 'page must not be empty: leave it out instead',
+  },
+  'a parameter that is given twice': {
+    method: 'GET',
+    path: '/projects?page=1&page=2',
+    field: 'page',
+    constraint: 'type',
+    says: 'page can be given only once',
+  },
+  'a private URL': {
+    path: '/webhooks/endpoints',
+    body: { url: 'http://10.0.0.1:8080', event_types: ['*'] },
+    field: 'url',
+    constraint: 'public_address',
+    says: 'url must have a public address. For local tests, start the server with WEBHOOK_ALLOWED_NETWORKS.',
+  },
+  'an unknown currency': {
+    path: '/payments/prices',
+    body: { product_id: 'prod_01jd6y8m5qe8btc4y5w1r0n3fz', unit_amount: 1, currency: 'Euro' },
+    field: 'currency',
+    constraint: 'enum',
+    says: 'currency must be one of 142 values; the closest are eur, ',
   },
   'an enum with few values': {
     path: '/ai/chat',
@@ -148,5 +211,47 @@ t.test('an uppercase digest is rejected, in the form and in the header', async (
     t.match(error.details.errors, [
       { field, constraint: 'pattern', message: `${field} must be 64 lowercase hexadecimal digits` },
     ])
+  }
+})
+
+t.test('a key in another scheme than Bearer is told which one to use', async (t) => {
+  for (const authorization of [`Basic ${btoa(`${server.key}:`)}`, server.key, 'Token x']) {
+    const reply = await fetch(`${server.url}/v1/projects`, { headers: { authorization } })
+    const { error } = (await reply.json()) as any
+    t.equal(reply.status, 401)
+    t.match(error, {
+      message: 'Use the Bearer scheme: Authorization: Bearer <API_KEY>.',
+      details: { reason: 'malformed' },
+    })
+  }
+})
+
+t.test('the 412 of a stale ETag says what happened', async (t) => {
+  const { status, body } = await client.call('PUT', '/user/profile', {
+    body: { name: 'Ada' },
+    headers: { 'if-match': '"stale"' },
+  })
+  t.equal(status, 412)
+  t.match(body.error.message, /^Another request changed the resource: its ETag is not the one in If-Match/)
+})
+
+t.test('the 404 of a path suggests the path of an operation', async (t) => {
+  for (const [path, suggested] of [
+    ['/v1/projects/', '/v1/projects'],
+    ['/v1/projects/?page=1', '/v1/projects'],
+    ['/docs/', '/docs'],
+    ['/projects', '/v1/projects'],
+    ['/storage/files/', '/v1/storage/files'],
+    ['/v1/nothing', null],
+    ['/v1/projects//', null],
+    [`/v1/projects/${'x'.repeat(300)}/`, null],
+  ] as const) {
+    const reply = await fetch(server.url + path)
+    const { error } = (await reply.json()) as any
+    t.equal(reply.status, 404, path)
+    t.equal(
+      error.message,
+      suggested === null ? 'There is no such path.' : `There is no such path. Did you mean ${suggested}?`,
+    )
   }
 })

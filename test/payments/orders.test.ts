@@ -47,6 +47,19 @@ t.afterEach(async () => {
   t.same(await ledgerViolations(database), [], 'the ledger balances')
 })
 
+t.test('a currency may be written in capital letters, and is stored in lowercase', async (t) => {
+  const product = (await admin.client.post('/payments/products', { name: 'Imported' })).body.id
+  const price = (currency: unknown): Promise<any> =>
+    admin.client.post('/payments/prices', { product_id: product, unit_amount: 100, currency })
+  const { id } = (await price('CHF')).body
+  t.equal((await price('Chf')).body.currency, 'chf')
+  for (const unknown of ['XYZ', 'ＣＨＦ', ' CHF', '', null, 5]) t.equal((await price(unknown)).status, 400)
+  const stored = await database.pool.query('SELECT currency FROM prices WHERE id = $1', [id])
+  t.same(stored.rows, [{ currency: 'chf' }])
+  const { data } = await get(`prices?currency=CHF&product_id=${product}`)
+  t.equal(data.length, 2)
+})
+
 t.test('an order is created, paid by a session and refunded in two parts', async (t) => {
   const created = await order([{ price_id: catalog.price, quantity: 3 }], { metadata: { cart: '7' } })
   t.match(created, {

@@ -210,12 +210,65 @@ t.test('the CSP of the page allows only its inline style', async (t) => {
   t.notMatch(text, /<script|\son\w+=|\ssrc=|\sstyle=|url\(/i)
 })
 
-t.test('the receipt ignores the Accept header', async (t) => {
+t.test(
+  'the format of the receipt is that of the parameter, else what Accept prefers, else HTML',
+  async (t) => {
+    const order = await bought([{ price_id: catalog.price }])
+    const types = { html: 'text/html; charset=utf-8', pdf: 'application/pdf' }
+    for (const [accept, expected] of [
+      ['application/pdf', 'pdf'],
+      ['Application/PDF;q=0.5', 'pdf'],
+      ['application/*', 'pdf'],
+      ['application/pdf, */*', 'pdf'],
+      ['text/html;q=0.4, application/pdf;q=0.6', 'pdf'],
+      ['text/html;q=0, */*', 'pdf'],
+      ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'html'],
+      ['application/pdf;q=0.1, text/html', 'html'],
+      ['text/html, application/pdf', 'html'],
+      ['*/*', 'html'],
+      // No header refuses the receipt: many clients send the type of JSON with every request.
+      ['application/json', 'html'],
+      ['image/png', 'html'],
+      ['application/pdf;q=0', 'html'],
+      ['application/pdf;q=high', 'html'],
+      ['', 'html'],
+    ] as const) {
+      const { status, headers } = await receipt(order.id, { headers: { accept } })
+      t.same(
+        [status, headers.get('content-type'), headers.get('vary')],
+        [200, types[expected], 'accept'],
+        accept,
+      )
+      for (const format of ['html', 'pdf'] as const) {
+        const asked = await receipt(order.id, { format, headers: { accept } })
+        t.same(
+          [asked.status, asked.headers.get('content-type')],
+          [200, types[format]],
+          `${format}: ${accept}`,
+        )
+      }
+    }
+  },
+)
+
+t.test('conditional and partial requests are for the format that Accept selects', async (t) => {
   const order = await bought([{ price_id: catalog.price }])
-  for (const accept of ['application/pdf', 'application/json', 'image/png']) {
-    const { status, headers } = await receipt(order.id, { headers: { accept } })
-    t.equal(status, 200)
-    t.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+  const asPdf = { accept: 'application/pdf' }
+  const [html, pdf] = [await receipt(order.id), await receipt(order.id, { headers: asPdf })]
+  const known = (etag: string | null) => ({ ...asPdf, 'if-none-match': etag! })
+  const same = await receipt(order.id, { headers: known(pdf.headers.get('etag')) })
+  t.same([same.status, same.headers.get('vary')], [304, 'accept'])
+  t.equal((await receipt(order.id, { headers: known(html.headers.get('etag')) })).status, 200)
+  const part = await receipt(order.id, { headers: { ...asPdf, range: 'bytes=0-3' } })
+  t.same([part.status, part.text, part.headers.get('vary')], [206, '%PDF', 'accept'])
+})
+
+t.test('the error of a receipt is JSON for every Accept', async (t) => {
+  const { order_id: order } = await createCheckout(ada, { items: [{ price_id: catalog.price }] })
+  for (const accept of ['text/html', 'application/pdf', 'application/json']) {
+    const { status, headers, body } = await receipt(order, { headers: { accept } })
+    t.same([status, headers.get('content-type')], [409, 'application/json; charset=utf-8'], accept)
+    t.match(body.error, { code: 'INVALID_STATE', details: { field: 'status', constraint: 'pending' } })
   }
 })
 

@@ -5,7 +5,11 @@ import { apiErrorOf } from '../support/typed-client.ts'
 
 const forbidden = { status: 403, code: 'FORBIDDEN' }
 const conflict = (constraint: string) => ({ status: 409, code: 'CONFLICT', details: { constraint } })
-const invalidState = (constraint: string) => ({ status: 409, code: 'INVALID_STATE', details: { constraint } })
+const invalidState = (constraint: string) => ({
+  status: 409,
+  code: 'INVALID_STATE',
+  details: { field: 'status', constraint },
+})
 
 t.test('members', async (t) => {
   const server = await startServer(t)

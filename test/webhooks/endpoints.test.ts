@@ -128,11 +128,14 @@ t.test("410 disables an endpoint immediately, and the owner's other endpoints ar
 
   t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/test`), {
     status: 409,
-    body: { error: { code: 'INVALID_STATE' } },
+    body: { error: { code: 'INVALID_STATE', details: { field: 'enabled', constraint: 'disabled' } } },
   })
   t.match(
     await person.client.post(`/webhooks/endpoints/${endpoint.id}/recover`, { since: '2020-01-01T00:00:00Z' }),
-    { status: 409, body: { error: { code: 'INVALID_STATE' } } },
+    {
+      status: 409,
+      body: { error: { code: 'INVALID_STATE', details: { field: 'enabled', constraint: 'disabled' } } },
+    },
   )
   t.match(await person.client.post(`/webhooks/deliveries/${id}/redeliver`), {
     status: 409,

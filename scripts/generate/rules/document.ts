@@ -163,9 +163,11 @@ export const documentRules = {
   }),
   'one-media-type': eachOperation((operation, { ctx, location }) => {
     for (const [status, response] of Object.entries<any>(operation.responses ?? {})) {
-      if (Object.keys(resolved(response, ctx)?.content ?? {}).length > 1)
+      const media = Object.values<any>(resolved(response, ctx)?.content ?? {})
+      // A handler chooses the media type of a file by `acceptedType`.
+      if (media.length > 1 && !media.every(({ schema }) => resolved(schema, ctx)?.format === 'binary'))
         ctx.report({
-          message: `the response ${status} has more than one media type`,
+          message: `the response ${status} has more than one media type and is not a file`,
           location: location.child(['responses', status]).key(),
         })
     }

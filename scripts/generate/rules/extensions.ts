@@ -52,6 +52,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-error-code': anything,
     'x-in-events': (value) => (value === false ? null : '`false` or absent'),
     'x-pattern-says': anything,
+    'x-lowercase': yes,
     'x-volatile': yes,
     'x-model': anything,
     'x-column': text,
