@@ -9,6 +9,8 @@ export interface DeclaredCode {
   when: string
   do: string
   retry: 'no' | 'later' | 'renewed'
+  /** The values of `details.constraint` and their meanings. */
+  constraints?: Record<string, string>
   reserved: boolean
 }
 

@@ -20,6 +20,7 @@ export function withExtensions(types: Record<string, any>): Record<string, any> 
         when: { type: 'string' },
         do: { type: 'string' },
         retry: { enum: ['no', 'later', 'renewed'] },
+        constraints: { type: 'object', additionalProperties: { type: 'string' } },
         reserved: { type: 'boolean' },
       },
       required: ['status', 'means', 'when', 'do', 'retry'],

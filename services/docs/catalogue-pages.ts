@@ -22,7 +22,7 @@ export function errorsPage(): string {
       an unknown code according to its HTTP status.
     </p>`,
     errors.map(({ code }) => code),
-    errors.map(({ code, status, means, when, do: remedy, retry, reserved }) =>
+    errors.map(({ code, status, means, when, do: remedy, retry, reserved, constraints }) =>
       article(
         code,
         html` <p>${inline(means)}</p>
@@ -39,10 +39,28 @@ export function errorsPage(): string {
                 : html`<dt>Retry</dt>
                     <dd>${retries[retry]}</dd> `
             }
-          </dl>`,
+          </dl>
+          ${constraints === undefined ? null : constraintTable(code, constraints)}`,
       ),
     ),
   )
+}
+
+/** The values of `details.constraint`, and an error with the first. */
+function constraintTable(code: string, constraints: Record<string, string>): Html {
+  const rows = Object.entries(constraints)
+  const details = { constraint: rows[0][0], request_id: 'req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2' }
+  return html`<details>
+    <summary>Values of <code>details.constraint</code></summary>
+    <dl>
+      ${rows.map(
+        ([constraint, means]) =>
+          html`<dt><code>${constraint}</code></dt>
+            <dd>${inline(means)}</dd> `,
+      )}
+    </dl>
+    <pre tabindex="0">${JSON.stringify({ error: { code, message: rows[0][1], details } }, null, 2)}</pre>
+  </details>`
 }
 
 const audiences: Record<EventInfo['audience'], string> = {

@@ -14,6 +14,8 @@ export interface ErrorCodeInfo {
   when: string
   do: string
   retry: 'no' | 'later' | 'renewed'
+  /** The values of `details.constraint` and their meanings. */
+  constraints?: Record<string, string>
   reserved: boolean
 }
 export interface EventInfo {

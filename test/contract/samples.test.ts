@@ -49,6 +49,13 @@ t.test(
 const python = has('python3', '--version')
 const requests = python && has('python3', '-c', 'import requests')
 
+t.test('the Python sample of every operation prints the error of a request that fails', async (t) => {
+  for (const id of ids) {
+    t.match(sampleOf(id, 'Python'), 'if not response.ok:', id)
+    t.match(sampleOf(id, 'Python'), 'raise SystemExit(response.text)', id)
+  }
+})
+
 t.test('the Python sample of every operation compiles', { skip: !python && 'no python3' }, async (t) => {
   const folder = t.testdir()
   for (const id of ids) writeFileSync(join(folder, `${id}.py`), sampleOf(id, 'Python'))

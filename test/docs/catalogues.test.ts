@@ -44,6 +44,35 @@ t.test(
   },
 )
 
+/** The constraints that the code throws, by error code. */
+function thrownConstraints(): Map<string, Set<string>> {
+  const text = ['app', 'services', 'handlers']
+    .flatMap((room) =>
+      readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => readFileSync(join(root, room, name), 'utf8')),
+    )
+    .join('\n')
+  const found = (pattern: RegExp): Set<string> =>
+    new Set([...text.matchAll(pattern)].map(([, constraint]) => constraint))
+  return new Map([
+    ['CONFLICT', found(/\bconflict\(\s*'(\w+)'/g)],
+    ['FORBIDDEN', found(/\bforbidden\((?:[^'`]*?(?:'[^']*'|`[^`]*`))+?[^'`]*?,\s*'(\w+)'/g)],
+    // A link is gone with its status as the constraint.
+    ['GONE', new Set([...found(/\bgone\(\s*'(\w+)'/g), 'expired', 'revoked', 'used_up'])],
+  ])
+}
+
+t.test('the error catalogue explains exactly the constraints that the code throws', async (t) => {
+  const server = await startServer(t)
+  const page = await (await fetch(`${server.url}/docs/errors`)).text()
+  for (const [code, thrown] of thrownConstraints()) {
+    const { constraints } = errors.find((error) => error.code === code)
+    t.same(Object.keys(constraints).sort(), [...thrown].sort(), code)
+    for (const constraint of thrown) t.match(page, `<dt><code>${constraint}</code></dt>`)
+  }
+})
+
 t.test('every declared error status has a code, and codesByStatus matches the catalogue', async (t) => {
   for (const { id, replies } of Object.values(operations)) {
     for (const status of Object.keys(replies)

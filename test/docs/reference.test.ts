@@ -15,6 +15,7 @@ t.test('the page and its script are served by this server and can be cached', as
   t.equal(page.headers.get('referrer-policy'), 'no-referrer')
   t.equal(page.headers.get('x-frame-options'), 'DENY')
   const html = await page.text()
+  t.match(html, 'Loading the reference…', 'a reader sees that the page is loading')
   t.notMatch(html, /(src|href)="(?!\/|data:)/, 'the page loads nothing from other hosts')
   const [path, pageScript] = [...html.matchAll(/<script src="([^"]+)"/g)].map(([, source]) => source)
   t.equal((await fetch(url + pageScript)).headers.get('content-type'), 'text/javascript; charset=utf-8')

@@ -52,19 +52,20 @@ function dataOf(call: Call): string[] {
 }
 
 function readOf({ receives, file }: Call): string[] {
-  const first = 'response.raise_for_status()'
-  if (receives === 'json') return [first, 'print(response.json())']
-  if (receives === 'text') return [first, 'print(response.text)']
+  // The error is in the body, which `raise_for_status` does not show.
+  const check = ['if not response.ok:', `${indent}raise SystemExit(response.text)`]
+  if (receives === 'json') return [...check, 'print(response.json())']
+  if (receives === 'text') return [...check, 'print(response.text)']
   if (receives === 'events')
-    return [first, 'for line in response.iter_lines(decode_unicode=True):', `${indent}print(line)`]
+    return [...check, 'for line in response.iter_lines(decode_unicode=True):', `${indent}print(line)`]
   if (receives === 'bytes')
     return [
-      first,
+      ...check,
       `with open(${literal(file)}, 'wb') as kept:`,
       `${indent}for chunk in response.iter_content(65536):`,
       `${indent}${indent}kept.write(chunk)`,
     ]
-  return [first, 'print(response.status_code)']
+  return [...check, 'print(response.status_code)']
 }
 
 function within(lines: string[], by: string): string[] {
