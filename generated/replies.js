@@ -6130,7 +6130,7 @@ validate_spec_StoredFileList.evaluated = {"props":true,"dynamicProps":false,"dyn
 exports.replyStoredFile = validate_spec_StoredFile;
 
 exports.replyUpload = validate_spec_Upload;
-const schema_spec_Upload = {"type":"object","required":["id","project_id","file_id","name","length","offset","expires_at","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Upload"};
+const schema_spec_Upload = {"type":"object","required":["id","project_id","file_id","name","length","offset","expires_at","created_by","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Upload"};
 const schema_spec_UploadId = {"type":"string","pattern":"^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UploadId"};
 const pattern_d825cf2a = new RegExp("^upl_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -6255,8 +6255,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.created_by === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6265,8 +6265,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.updated_at === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6275,14 +6275,24 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Upload.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Upload.properties, key0))){
+const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -6296,18 +6306,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err10 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_108c49a7.test(data1)){
-const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6316,12 +6315,9 @@ vErrors.push(err11);
 }
 errors++;
 }
-}
-}
-if(data.file_id !== undefined){
-let data2 = data.file_id;
-if((typeof data2 !== "string") && (data2 !== null)){
-const err12 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.file_id.type},message:"must be string,null"};
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6330,14 +6326,28 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(typeof data2 === "string"){
-if(!pattern_8d410c97.test(data2)){
-const err13 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/pattern",keyword:"pattern",params:{pattern: "^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+}
+}
+if(data.file_id !== undefined){
+let data2 = data.file_id;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err13 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/type",keyword:"type",params:{type: schema_spec_Upload.properties.file_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(!pattern_8d410c97.test(data2)){
+const err14 = {instancePath:instancePath+"/file_id",schemaPath:"#/properties/file_id/pattern",keyword:"pattern",params:{pattern: "^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -6352,18 +6362,7 @@ errors = vErrors.length;
 if(data.length !== undefined){
 let data4 = data.length;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err14 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 0 || isNaN(data4)){
-const err15 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+const err15 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6372,12 +6371,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-}
-if(data.offset !== undefined){
-let data5 = data.offset;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err16 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err16 = {instancePath:instancePath+"/length",schemaPath:"#/properties/length/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6386,9 +6382,12 @@ vErrors.push(err16);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 0 || isNaN(data5)){
-const err17 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.offset !== undefined){
+let data5 = data.offset;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err17 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6397,13 +6396,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-}
-if(data.expires_at !== undefined){
-let data6 = data.expires_at;
-if(typeof data6 === "string"){
-if(!(formats_5c6cf1d7(data6))){
-const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err18 = {instancePath:instancePath+"/offset",schemaPath:"#/properties/offset/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6413,8 +6408,12 @@ vErrors.push(err18);
 errors++;
 }
 }
-else {
-const err19 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+if(data.expires_at !== undefined){
+let data6 = data.expires_at;
+if(typeof data6 === "string"){
+if(!(formats_5c6cf1d7(data6))){
+const err19 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6422,6 +6421,23 @@ else {
 vErrors.push(err19);
 }
 errors++;
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
 }
 }
 if(data.created_at !== undefined){
@@ -6438,12 +6454,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err20];
+vErrors = [err21];
 }
 else {
-vErrors.push(err20);
+vErrors.push(err21);
 }
 errors++;
 }
@@ -9252,7 +9268,7 @@ return errors === 0;
 validate_spec_ChatResponse.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyMessage = validate_spec_Message;
-const schema_spec_Message = {"type":"object","required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","searched","error","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"searched":{"$ref":"spec:Searched"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Message"};
+const schema_spec_Message = {"type":"object","required":["id","session_id","project_id","role","content","status","model","finish_reason","usage","citations","searched","error","metadata","created_by","created_at","updated_at"],"properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"searched":{"$ref":"spec:Searched"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Message"};
 
 function validate_spec_Message(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Message" */;
@@ -9396,8 +9412,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.created_by === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9406,8 +9422,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(data.updated_at === undefined){
-const err14 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(data.created_at === undefined){
+const err14 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9416,14 +9432,24 @@ vErrors.push(err14);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Message.properties, key0))){
-const err15 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err15 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Message.properties, key0))){
+const err16 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
 }
 errors++;
 }
@@ -9437,18 +9463,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Message.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_108c49a7.test(data1)){
-const err17 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err17 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Message.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9457,12 +9472,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-}
-if(data.session_id !== undefined){
-let data2 = data.session_id;
-if((typeof data2 !== "string") && (data2 !== null)){
-const err18 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_Message.properties.session_id.type},message:"must be string,null"};
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err18 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9471,14 +9483,28 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(typeof data2 === "string"){
-if(!pattern_b40f4429.test(data2)){
-const err19 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+}
+}
+if(data.session_id !== undefined){
+let data2 = data.session_id;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err19 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/type",keyword:"type",params:{type: schema_spec_Message.properties.session_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
 else {
 vErrors.push(err19);
+}
+errors++;
+}
+if(typeof data2 === "string"){
+if(!pattern_b40f4429.test(data2)){
+const err20 = {instancePath:instancePath+"/session_id",schemaPath:"#/properties/session_id/pattern",keyword:"pattern",params:{pattern: "^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
 }
 errors++;
 }
@@ -9492,12 +9518,12 @@ errors = vErrors.length;
 }
 if(data.content !== undefined){
 if(typeof data.content !== "string"){
-const err20 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err21 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err20];
+vErrors = [err21];
 }
 else {
-vErrors.push(err20);
+vErrors.push(err21);
 }
 errors++;
 }
@@ -9511,12 +9537,12 @@ errors = vErrors.length;
 if(data.model !== undefined){
 let data6 = data.model;
 if((typeof data6 !== "string") && (data6 !== null)){
-const err21 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Message.properties.model.type},message:"must be string,null"};
+const err22 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Message.properties.model.type},message:"must be string,null"};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err22];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err22);
 }
 errors++;
 }
@@ -9545,12 +9571,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/citations",schemaPath:"#/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err23 = {instancePath:instancePath+"/citations",schemaPath:"#/properties/citations/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err23];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err23);
 }
 errors++;
 }
@@ -9564,18 +9590,7 @@ errors = vErrors.length;
 if(data.error !== undefined){
 let data12 = data.error;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (data12 !== null)){
-const err23 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_Message.properties.error.type},message:"must be object,null"};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-if(data12.code === undefined){
-const err24 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
+const err24 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: schema_spec_Message.properties.error.type},message:"must be object,null"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9584,8 +9599,9 @@ vErrors.push(err24);
 }
 errors++;
 }
-if(data12.message === undefined){
-const err25 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "message"},message:"must have required property '"+"message"+"'"};
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.code === undefined){
+const err25 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9594,9 +9610,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-for(const key1 in data12){
-if(!((key1 === "code") || (key1 === "message"))){
-const err26 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data12.message === undefined){
+const err26 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/required",keyword:"required",params:{missingProperty: "message"},message:"must have required property '"+"message"+"'"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9605,10 +9620,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-}
-if(data12.code !== undefined){
-if(typeof data12.code !== "string"){
-const err27 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key1 in data12){
+if(!((key1 === "code") || (key1 === "message"))){
+const err27 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9618,9 +9632,9 @@ vErrors.push(err27);
 errors++;
 }
 }
-if(data12.message !== undefined){
-if(typeof data12.message !== "string"){
-const err28 = {instancePath:instancePath+"/error/message",schemaPath:"#/properties/error/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data12.code !== undefined){
+if(typeof data12.code !== "string"){
+const err28 = {instancePath:instancePath+"/error/code",schemaPath:"#/properties/error/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9630,11 +9644,29 @@ vErrors.push(err28);
 errors++;
 }
 }
+if(data12.message !== undefined){
+if(typeof data12.message !== "string"){
+const err29 = {instancePath:instancePath+"/error/message",schemaPath:"#/properties/error/properties/message/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
 }
 }
 if(data.metadata !== undefined){
 if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }
@@ -9652,12 +9684,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err30];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err30);
 }
 errors++;
 }
@@ -9735,7 +9767,7 @@ exports.replyCitation = validate_spec_Citation;
 
 exports.replySessionList = validate_spec_SessionList;
 const schema_spec_SessionList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Session"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:SessionList"};
-const schema_spec_Session = {"type":"object","required":["id","project_id","title","model","system_prompt","knowledge_base_ids","status","message_count","last_message_at","usage","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Session"};
+const schema_spec_Session = {"type":"object","required":["id","project_id","title","model","system_prompt","knowledge_base_ids","status","message_count","last_message_at","usage","metadata","created_by","created_at","updated_at"],"properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Session"};
 const schema_spec_SessionId = {"type":"string","pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:SessionId"};
 
 function validate_spec_SessionId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10034,8 +10066,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.created_by === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10044,8 +10076,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data.updated_at === undefined){
-const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(data.created_at === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10054,14 +10086,24 @@ vErrors.push(err12);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Session.properties, key0))){
-const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Session.properties, key0))){
+const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -10075,18 +10117,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err14 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Session.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_108c49a7.test(data1)){
-const err15 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err15 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_Session.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10095,12 +10126,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-}
-if(data.title !== undefined){
-let data2 = data.title;
-if((typeof data2 !== "string") && (data2 !== null)){
-const err16 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: schema_spec_Session.properties.title.type},message:"must be string,null"};
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err16 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10109,9 +10137,12 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(typeof data2 === "string"){
-if(func_7a031813(data2) > 200){
-const err17 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+}
+}
+if(data.title !== undefined){
+let data2 = data.title;
+if((typeof data2 !== "string") && (data2 !== null)){
+const err17 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: schema_spec_Session.properties.title.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10120,17 +10151,28 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-}
-if(data.model !== undefined){
-let data3 = data.model;
-if((typeof data3 !== "string") && (data3 !== null)){
-const err18 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Session.properties.model.type},message:"must be string,null"};
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 200){
+const err18 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+if(data.model !== undefined){
+let data3 = data.model;
+if((typeof data3 !== "string") && (data3 !== null)){
+const err19 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: schema_spec_Session.properties.model.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -10156,18 +10198,7 @@ errors = vErrors.length;
 if(data.message_count !== undefined){
 let data7 = data.message_count;
 if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err19 = {instancePath:instancePath+"/message_count",schemaPath:"#/properties/message_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 0 || isNaN(data7)){
-const err20 = {instancePath:instancePath+"/message_count",schemaPath:"#/properties/message_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+const err20 = {instancePath:instancePath+"/message_count",schemaPath:"#/properties/message_count/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10176,12 +10207,9 @@ vErrors.push(err20);
 }
 errors++;
 }
-}
-}
-if(data.last_message_at !== undefined){
-let data8 = data.last_message_at;
-if((typeof data8 !== "string") && (data8 !== null)){
-const err21 = {instancePath:instancePath+"/last_message_at",schemaPath:"#/properties/last_message_at/type",keyword:"type",params:{type: schema_spec_Session.properties.last_message_at.type},message:"must be string,null"};
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 0 || isNaN(data7)){
+const err21 = {instancePath:instancePath+"/message_count",schemaPath:"#/properties/message_count/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10190,14 +10218,28 @@ vErrors.push(err21);
 }
 errors++;
 }
-if(typeof data8 === "string"){
-if(!(formats_5c6cf1d7(data8))){
-const err22 = {instancePath:instancePath+"/last_message_at",schemaPath:"#/properties/last_message_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+}
+}
+if(data.last_message_at !== undefined){
+let data8 = data.last_message_at;
+if((typeof data8 !== "string") && (data8 !== null)){
+const err22 = {instancePath:instancePath+"/last_message_at",schemaPath:"#/properties/last_message_at/type",keyword:"type",params:{type: schema_spec_Session.properties.last_message_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err22];
 }
 else {
 vErrors.push(err22);
+}
+errors++;
+}
+if(typeof data8 === "string"){
+if(!(formats_5c6cf1d7(data8))){
+const err23 = {instancePath:instancePath+"/last_message_at",schemaPath:"#/properties/last_message_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
 }
 errors++;
 }
@@ -10215,6 +10257,12 @@ vErrors = joined(vErrors, validate_spec_Metadata.errors);
 errors = vErrors.length;
 }
 }
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
 if(data.created_at !== undefined){
 if(!(validate_spec_Timestamp(data.created_at, {instancePath:instancePath+"/created_at",parentData:data,parentDataProperty:"created_at",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Timestamp.errors);
@@ -10229,12 +10277,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err24];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err24);
 }
 errors++;
 }
@@ -10427,7 +10475,7 @@ validate_spec_MessageList.evaluated = {"props":true,"dynamicProps":false,"dynami
 
 exports.replyKnowledgeBaseList = validate_spec_KnowledgeBaseList;
 const schema_spec_KnowledgeBaseList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:KnowledgeBase"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:KnowledgeBaseList"};
-const schema_spec_KnowledgeBase = {"type":"object","required":["id","project_id","name","description","chunking","document_counts","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:KnowledgeBase"};
+const schema_spec_KnowledgeBase = {"type":"object","required":["id","project_id","name","description","chunking","document_counts","metadata","created_by","created_at","updated_at"],"properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:KnowledgeBase"};
 const schema_spec_Chunking = {"type":"object","required":["max_tokens","overlap_tokens"],"properties":{"max_tokens":{"type":"integer","minimum":50,"maximum":2000},"overlap_tokens":{"type":"integer","minimum":0,"maximum":500}},"additionalProperties":false,"$id":"spec:Chunking"};
 
 function validate_spec_Chunking(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10643,8 +10691,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.created_by === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10653,8 +10701,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.updated_at === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(data.created_at === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10663,14 +10711,24 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_KnowledgeBase.properties, key0))){
-const err9 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.updated_at === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_KnowledgeBase.properties, key0))){
+const err10 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -10684,18 +10742,7 @@ errors = vErrors.length;
 if(data.project_id !== undefined){
 let data1 = data.project_id;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err10 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBase.properties.project_id.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-if(typeof data1 === "string"){
-if(!pattern_108c49a7.test(data1)){
-const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const err11 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_KnowledgeBase.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10704,13 +10751,9 @@ vErrors.push(err11);
 }
 errors++;
 }
-}
-}
-if(data.name !== undefined){
-let data2 = data.name;
-if(typeof data2 === "string"){
-if(func_7a031813(data2) > 200){
-const err12 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(typeof data1 === "string"){
+if(!pattern_108c49a7.test(data1)){
+const err12 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10720,8 +10763,12 @@ vErrors.push(err12);
 errors++;
 }
 }
-else {
-const err13 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+if(data.name !== undefined){
+let data2 = data.name;
+if(typeof data2 === "string"){
+if(func_7a031813(data2) > 200){
+const err13 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10731,10 +10778,8 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data.description !== undefined){
-let data3 = data.description;
-if((typeof data3 !== "string") && (data3 !== null)){
-const err14 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_KnowledgeBase.properties.description.type},message:"must be string,null"};
+else {
+const err14 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10743,14 +10788,27 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(typeof data3 === "string"){
-if(func_7a031813(data3) > 2000){
-const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2000},message:"must NOT have more than 2000 characters"};
+}
+if(data.description !== undefined){
+let data3 = data.description;
+if((typeof data3 !== "string") && (data3 !== null)){
+const err15 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_KnowledgeBase.properties.description.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
 else {
 vErrors.push(err15);
+}
+errors++;
+}
+if(typeof data3 === "string"){
+if(func_7a031813(data3) > 2000){
+const err16 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2000},message:"must NOT have more than 2000 characters"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
 }
 errors++;
 }
@@ -10766,17 +10824,7 @@ if(data.document_counts !== undefined){
 let data5 = data.document_counts;
 if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
 if(data5.queued === undefined){
-const err16 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "queued"},message:"must have required property '"+"queued"+"'"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-if(data5.processing === undefined){
-const err17 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "processing"},message:"must have required property '"+"processing"+"'"};
+const err17 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "queued"},message:"must have required property '"+"queued"+"'"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10785,8 +10833,8 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(data5.ready === undefined){
-const err18 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "ready"},message:"must have required property '"+"ready"+"'"};
+if(data5.processing === undefined){
+const err18 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "processing"},message:"must have required property '"+"processing"+"'"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10795,8 +10843,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(data5.failed === undefined){
-const err19 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "failed"},message:"must have required property '"+"failed"+"'"};
+if(data5.ready === undefined){
+const err19 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "ready"},message:"must have required property '"+"ready"+"'"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10805,9 +10853,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-for(const key1 in data5){
-if(!((((key1 === "queued") || (key1 === "processing")) || (key1 === "ready")) || (key1 === "failed"))){
-const err20 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data5.failed === undefined){
+const err20 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/required",keyword:"required",params:{missingProperty: "failed"},message:"must have required property '"+"failed"+"'"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10816,11 +10863,9 @@ vErrors.push(err20);
 }
 errors++;
 }
-}
-if(data5.queued !== undefined){
-let data6 = data5.queued;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err21 = {instancePath:instancePath+"/document_counts/queued",schemaPath:"#/properties/document_counts/properties/queued/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+for(const key1 in data5){
+if(!((((key1 === "queued") || (key1 === "processing")) || (key1 === "ready")) || (key1 === "failed"))){
+const err21 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10829,9 +10874,11 @@ vErrors.push(err21);
 }
 errors++;
 }
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 < 0 || isNaN(data6)){
-const err22 = {instancePath:instancePath+"/document_counts/queued",schemaPath:"#/properties/document_counts/properties/queued/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+if(data5.queued !== undefined){
+let data6 = data5.queued;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err22 = {instancePath:instancePath+"/document_counts/queued",schemaPath:"#/properties/document_counts/properties/queued/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10840,12 +10887,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-}
-}
-if(data5.processing !== undefined){
-let data7 = data5.processing;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err23 = {instancePath:instancePath+"/document_counts/processing",schemaPath:"#/properties/document_counts/properties/processing/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 0 || isNaN(data6)){
+const err23 = {instancePath:instancePath+"/document_counts/queued",schemaPath:"#/properties/document_counts/properties/queued/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -10854,9 +10898,12 @@ vErrors.push(err23);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 0 || isNaN(data7)){
-const err24 = {instancePath:instancePath+"/document_counts/processing",schemaPath:"#/properties/document_counts/properties/processing/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data5.processing !== undefined){
+let data7 = data5.processing;
+if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
+const err24 = {instancePath:instancePath+"/document_counts/processing",schemaPath:"#/properties/document_counts/properties/processing/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -10865,12 +10912,9 @@ vErrors.push(err24);
 }
 errors++;
 }
-}
-}
-if(data5.ready !== undefined){
-let data8 = data5.ready;
-if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-const err25 = {instancePath:instancePath+"/document_counts/ready",schemaPath:"#/properties/document_counts/properties/ready/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 0 || isNaN(data7)){
+const err25 = {instancePath:instancePath+"/document_counts/processing",schemaPath:"#/properties/document_counts/properties/processing/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -10879,9 +10923,12 @@ vErrors.push(err25);
 }
 errors++;
 }
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 < 0 || isNaN(data8)){
-const err26 = {instancePath:instancePath+"/document_counts/ready",schemaPath:"#/properties/document_counts/properties/ready/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data5.ready !== undefined){
+let data8 = data5.ready;
+if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
+const err26 = {instancePath:instancePath+"/document_counts/ready",schemaPath:"#/properties/document_counts/properties/ready/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -10890,12 +10937,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-}
-}
-if(data5.failed !== undefined){
-let data9 = data5.failed;
-if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-const err27 = {instancePath:instancePath+"/document_counts/failed",schemaPath:"#/properties/document_counts/properties/failed/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data8 == "number") && (isFinite(data8))){
+if(data8 < 0 || isNaN(data8)){
+const err27 = {instancePath:instancePath+"/document_counts/ready",schemaPath:"#/properties/document_counts/properties/ready/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10904,9 +10948,12 @@ vErrors.push(err27);
 }
 errors++;
 }
-if((typeof data9 == "number") && (isFinite(data9))){
-if(data9 < 0 || isNaN(data9)){
-const err28 = {instancePath:instancePath+"/document_counts/failed",schemaPath:"#/properties/document_counts/properties/failed/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data5.failed !== undefined){
+let data9 = data5.failed;
+if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
+const err28 = {instancePath:instancePath+"/document_counts/failed",schemaPath:"#/properties/document_counts/properties/failed/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10915,11 +10962,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err29 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 < 0 || isNaN(data9)){
+const err29 = {instancePath:instancePath+"/document_counts/failed",schemaPath:"#/properties/document_counts/properties/failed/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10929,9 +10974,28 @@ vErrors.push(err29);
 errors++;
 }
 }
+}
+}
+else {
+const err30 = {instancePath:instancePath+"/document_counts",schemaPath:"#/properties/document_counts/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+}
 if(data.metadata !== undefined){
 if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }
@@ -10949,12 +11013,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err30];
+vErrors = [err31];
 }
 else {
-vErrors.push(err30);
+vErrors.push(err31);
 }
 errors++;
 }
@@ -28671,7 +28735,7 @@ validate_spec_FileDeletedEvent.evaluated = {"props":true,"dynamicProps":false,"d
 
 exports.payloadUploadCreatedEvent = validate_spec_UploadCreatedEvent;
 const schema_spec_UploadCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"upload.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Upload"},"previous_attributes":{"$ref":"spec:UploadBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UploadCreatedEvent"};
-const schema_spec_UploadBefore = {"type":"object","properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UploadBefore"};
+const schema_spec_UploadBefore = {"type":"object","properties":{"id":{"$ref":"spec:UploadId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"file_id":{"type":["string","null"],"pattern":"^file_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"$ref":"spec:FileName"},"length":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},"expires_at":{"type":"string","format":"date-time"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UploadBefore"};
 
 function validate_spec_UploadBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UploadBefore" */;
@@ -28832,6 +28896,12 @@ else {
 vErrors.push(err10);
 }
 errors++;
+}
+}
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
 }
 }
 if(data.created_at !== undefined){
@@ -30248,7 +30318,7 @@ validate_spec_FileLinkRevokedEvent.evaluated = {"props":true,"dynamicProps":fals
 
 exports.payloadSessionCreatedEvent = validate_spec_SessionCreatedEvent;
 const schema_spec_SessionCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"session.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Session"},"previous_attributes":{"$ref":"spec:SessionBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:SessionCreatedEvent"};
-const schema_spec_SessionBefore = {"type":"object","properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SessionBefore"};
+const schema_spec_SessionBefore = {"type":"object","properties":{"id":{"$ref":"spec:SessionId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"title":{"type":["string","null"],"maxLength":200},"model":{"type":["string","null"]},"system_prompt":{"$ref":"spec:SystemPrompt"},"knowledge_base_ids":{"$ref":"spec:KnowledgeBaseIds"},"status":{"$ref":"spec:SessionStatus"},"message_count":{"type":"integer","minimum":0},"last_message_at":{"type":["string","null"],"format":"date-time"},"usage":{"$ref":"spec:Usage"},"metadata":{"$ref":"spec:Metadata"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:SessionBefore"};
 
 function validate_spec_SessionBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:SessionBefore" */;
@@ -30420,6 +30490,12 @@ errors = vErrors.length;
 if(data.metadata !== undefined){
 if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }
@@ -31354,7 +31430,7 @@ validate_spec_SessionDeletedEvent.evaluated = {"props":true,"dynamicProps":false
 
 exports.payloadMessageUpdatedEvent = validate_spec_MessageUpdatedEvent;
 const schema_spec_MessageUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"message.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Message"},"previous_attributes":{"$ref":"spec:MessageBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:MessageUpdatedEvent"};
-const schema_spec_MessageBefore = {"type":"object","properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"searched":{"$ref":"spec:Searched"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MessageBefore"};
+const schema_spec_MessageBefore = {"type":"object","properties":{"id":{"$ref":"spec:MessageId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"session_id":{"type":["string","null"],"pattern":"^cs_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"role":{"$ref":"spec:MessageRole"},"content":{"type":"string"},"status":{"$ref":"spec:MessageStatus"},"model":{"type":["string","null"]},"finish_reason":{"$ref":"spec:FinishReason"},"usage":{"$ref":"spec:Usage"},"citations":{"type":"array","items":{"$ref":"spec:Citation"}},"searched":{"$ref":"spec:Searched"},"error":{"type":["object","null"],"required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:MessageBefore"};
 
 function validate_spec_MessageBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MessageBefore" */;
@@ -31587,6 +31663,12 @@ errors++;
 if(data.metadata !== undefined){
 if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }
@@ -32822,7 +32904,7 @@ validate_spec_ChatCanceledEvent.evaluated = {"props":true,"dynamicProps":false,"
 
 exports.payloadKnowledgeBaseCreatedEvent = validate_spec_KnowledgeBaseCreatedEvent;
 const schema_spec_KnowledgeBaseCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"knowledge_base.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:KnowledgeBase"},"previous_attributes":{"$ref":"spec:KnowledgeBaseBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:KnowledgeBaseCreatedEvent"};
-const schema_spec_KnowledgeBaseBefore = {"type":"object","properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:KnowledgeBaseBefore"};
+const schema_spec_KnowledgeBaseBefore = {"type":"object","properties":{"id":{"$ref":"spec:KnowledgeBaseId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"name":{"type":"string","maxLength":200},"description":{"type":["string","null"],"maxLength":2000},"chunking":{"$ref":"spec:Chunking"},"document_counts":{"type":"object","required":["queued","processing","ready","failed"],"properties":{"queued":{"type":"integer","minimum":0},"processing":{"type":"integer","minimum":0},"ready":{"type":"integer","minimum":0},"failed":{"type":"integer","minimum":0}},"additionalProperties":false},"metadata":{"$ref":"spec:Metadata"},"created_by":{"$ref":"spec:UserId"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:KnowledgeBaseBefore"};
 
 function validate_spec_KnowledgeBaseBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:KnowledgeBaseBefore" */;
@@ -33105,6 +33187,12 @@ errors++;
 if(data.metadata !== undefined){
 if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_by !== undefined){
+if(!(validate_spec_UserId(data.created_by, {instancePath:instancePath+"/created_by",parentData:data,parentDataProperty:"created_by",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }

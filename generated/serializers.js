@@ -8470,18 +8470,40 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"expires_at" is required!')
       }
       
-      const value_created_at_8 = obj["created_at"]
-      if (value_created_at_8 !== undefined) {
+      const value_created_by_8 = obj["created_by"]
+      if (value_created_by_8 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_8 !== 'string') {
+          if (value_created_by_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_8 instanceof RegExp) {
+            json += asString(value_created_by_8.source)
+          } else {
+            json += asString(value_created_by_8.toString())
+          }
+        } else {
+          json += asString(value_created_by_8)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_9 = obj["created_at"]
+      if (value_created_at_9 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_8)
+        json += asDateTime(value_created_at_9)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_9 = obj["updated_at"]
-      if (value_updated_at_9 !== undefined) {
+      const value_updated_at_10 = obj["updated_at"]
+      if (value_updated_at_10 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_9)
+        json += asDateTime(value_updated_at_10)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -11634,18 +11656,40 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_36 = obj["created_at"]
-      if (value_created_at_36 !== undefined) {
+      const value_created_by_36 = obj["created_by"]
+      if (value_created_by_36 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_36 !== 'string') {
+          if (value_created_by_36 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_36 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_36.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_36 instanceof RegExp) {
+            json += asString(value_created_by_36.source)
+          } else {
+            json += asString(value_created_by_36.toString())
+          }
+        } else {
+          json += asString(value_created_by_36)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_37 = obj["created_at"]
+      if (value_created_at_37 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_36)
+        json += asDateTime(value_created_at_37)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_37 = obj["updated_at"]
-      if (value_updated_at_37 !== undefined) {
+      const value_updated_at_38 = obj["updated_at"]
+      if (value_updated_at_38 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_37)
+        json += asDateTime(value_updated_at_38)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -12445,18 +12489,40 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_19 = obj["created_at"]
-      if (value_created_at_19 !== undefined) {
+      const value_created_by_19 = obj["created_by"]
+      if (value_created_by_19 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_19 !== 'string') {
+          if (value_created_by_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_19 instanceof RegExp) {
+            json += asString(value_created_by_19.source)
+          } else {
+            json += asString(value_created_by_19.toString())
+          }
+        } else {
+          json += asString(value_created_by_19)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_20 = obj["created_at"]
+      if (value_created_at_20 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_19)
+        json += asDateTime(value_created_at_20)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_20 = obj["updated_at"]
-      if (value_updated_at_20 !== undefined) {
+      const value_updated_at_21 = obj["updated_at"]
+      if (value_updated_at_21 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_20)
+        json += asDateTime(value_updated_at_21)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -12500,70 +12566,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_23 = obj["page"]
-      if (value_page_23 !== undefined) {
+      const value_page_24 = obj["page"]
+      if (value_page_24 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_23)
+        json += asInteger(value_page_24)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_24 = obj["limit"]
-      if (value_limit_24 !== undefined) {
+      const value_limit_25 = obj["limit"]
+      if (value_limit_25 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_24)
+        json += asInteger(value_limit_25)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_25 = obj["total"]
-      if (value_total_25 !== undefined) {
+      const value_total_26 = obj["total"]
+      if (value_total_26 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_25)
+        json += asInteger(value_total_26)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_26 = obj["total_pages"]
-      if (value_total_pages_26 !== undefined) {
+      const value_total_pages_27 = obj["total_pages"]
+      if (value_total_pages_27 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_26)
+        json += asInteger(value_total_pages_27)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_27 = obj["next_cursor"]
-      if (value_next_cursor_27 !== undefined) {
+      const value_next_cursor_28 = obj["next_cursor"]
+      if (value_next_cursor_28 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_27 === null) {
+          if (value_next_cursor_28 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_27 === "string" ||
-            value_next_cursor_27 === null ||
-            value_next_cursor_27 instanceof Date ||
-            value_next_cursor_27 instanceof RegExp ||
+            typeof value_next_cursor_28 === "string" ||
+            value_next_cursor_28 === null ||
+            value_next_cursor_28 instanceof Date ||
+            value_next_cursor_28 instanceof RegExp ||
             (
-              typeof value_next_cursor_27 === "object" &&
-              typeof value_next_cursor_27.toString === "function" &&
-              value_next_cursor_27.toString !== Object.prototype.toString
+              typeof value_next_cursor_28 === "object" &&
+              typeof value_next_cursor_28.toString === "function" &&
+              value_next_cursor_28.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_27 !== 'string') {
-          if (value_next_cursor_27 === null) {
+        if (typeof value_next_cursor_28 !== 'string') {
+          if (value_next_cursor_28 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_27 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_27.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_27 instanceof RegExp) {
-            json += asString(value_next_cursor_27.source)
+          } else if (value_next_cursor_28 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_28.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_28 instanceof RegExp) {
+            json += asString(value_next_cursor_28.source)
           } else {
-            json += asString(value_next_cursor_27.toString())
+            json += asString(value_next_cursor_28.toString())
           }
         } else {
-          json += asString(value_next_cursor_27)
+          json += asString(value_next_cursor_28)
         }
         
           }
@@ -12597,10 +12663,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_21 = obj["pagination"]
-      if (value_pagination_21 !== undefined) {
+      const value_pagination_22 = obj["pagination"]
+      if (value_pagination_22 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous6(value_pagination_21)
+        json += anonymous6(value_pagination_22)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -13078,18 +13144,40 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_17 = obj["created_at"]
-      if (value_created_at_17 !== undefined) {
+      const value_created_by_17 = obj["created_by"]
+      if (value_created_by_17 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_17 !== 'string') {
+          if (value_created_by_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_17 instanceof RegExp) {
+            json += asString(value_created_by_17.source)
+          } else {
+            json += asString(value_created_by_17.toString())
+          }
+        } else {
+          json += asString(value_created_by_17)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_18 = obj["created_at"]
+      if (value_created_at_18 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_17)
+        json += asDateTime(value_created_at_18)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_18 = obj["updated_at"]
-      if (value_updated_at_18 !== undefined) {
+      const value_updated_at_19 = obj["updated_at"]
+      if (value_updated_at_19 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_18)
+        json += asDateTime(value_updated_at_19)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -13920,18 +14008,40 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_38 = obj["created_at"]
-      if (value_created_at_38 !== undefined) {
+      const value_created_by_38 = obj["created_by"]
+      if (value_created_by_38 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_38 !== 'string') {
+          if (value_created_by_38 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_38 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_38.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_38 instanceof RegExp) {
+            json += asString(value_created_by_38.source)
+          } else {
+            json += asString(value_created_by_38.toString())
+          }
+        } else {
+          json += asString(value_created_by_38)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_39 = obj["created_at"]
+      if (value_created_at_39 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_38)
+        json += asDateTime(value_created_at_39)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_39 = obj["updated_at"]
-      if (value_updated_at_39 !== undefined) {
+      const value_updated_at_40 = obj["updated_at"]
+      if (value_updated_at_40 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_39)
+        json += asDateTime(value_updated_at_40)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -13975,70 +14085,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_42 = obj["page"]
-      if (value_page_42 !== undefined) {
+      const value_page_43 = obj["page"]
+      if (value_page_43 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_42)
+        json += asInteger(value_page_43)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_43 = obj["limit"]
-      if (value_limit_43 !== undefined) {
+      const value_limit_44 = obj["limit"]
+      if (value_limit_44 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_43)
+        json += asInteger(value_limit_44)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_44 = obj["total"]
-      if (value_total_44 !== undefined) {
+      const value_total_45 = obj["total"]
+      if (value_total_45 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_44)
+        json += asInteger(value_total_45)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_45 = obj["total_pages"]
-      if (value_total_pages_45 !== undefined) {
+      const value_total_pages_46 = obj["total_pages"]
+      if (value_total_pages_46 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_45)
+        json += asInteger(value_total_pages_46)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_46 = obj["next_cursor"]
-      if (value_next_cursor_46 !== undefined) {
+      const value_next_cursor_47 = obj["next_cursor"]
+      if (value_next_cursor_47 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_46 === null) {
+          if (value_next_cursor_47 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_46 === "string" ||
-            value_next_cursor_46 === null ||
-            value_next_cursor_46 instanceof Date ||
-            value_next_cursor_46 instanceof RegExp ||
+            typeof value_next_cursor_47 === "string" ||
+            value_next_cursor_47 === null ||
+            value_next_cursor_47 instanceof Date ||
+            value_next_cursor_47 instanceof RegExp ||
             (
-              typeof value_next_cursor_46 === "object" &&
-              typeof value_next_cursor_46.toString === "function" &&
-              value_next_cursor_46.toString !== Object.prototype.toString
+              typeof value_next_cursor_47 === "object" &&
+              typeof value_next_cursor_47.toString === "function" &&
+              value_next_cursor_47.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_46 !== 'string') {
-          if (value_next_cursor_46 === null) {
+        if (typeof value_next_cursor_47 !== 'string') {
+          if (value_next_cursor_47 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_46 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_46.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_46 instanceof RegExp) {
-            json += asString(value_next_cursor_46.source)
+          } else if (value_next_cursor_47 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_47.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_47 instanceof RegExp) {
+            json += asString(value_next_cursor_47.source)
           } else {
-            json += asString(value_next_cursor_46.toString())
+            json += asString(value_next_cursor_47.toString())
           }
         } else {
-          json += asString(value_next_cursor_46)
+          json += asString(value_next_cursor_47)
         }
         
           }
@@ -14072,10 +14182,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_40 = obj["pagination"]
-      if (value_pagination_40 !== undefined) {
+      const value_pagination_41 = obj["pagination"]
+      if (value_pagination_41 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous10(value_pagination_40)
+        json += anonymous10(value_pagination_41)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -14416,18 +14526,40 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_19 = obj["created_at"]
-      if (value_created_at_19 !== undefined) {
+      const value_created_by_19 = obj["created_by"]
+      if (value_created_by_19 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_19 !== 'string') {
+          if (value_created_by_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_19 instanceof RegExp) {
+            json += asString(value_created_by_19.source)
+          } else {
+            json += asString(value_created_by_19.toString())
+          }
+        } else {
+          json += asString(value_created_by_19)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_20 = obj["created_at"]
+      if (value_created_at_20 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_19)
+        json += asDateTime(value_created_at_20)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_20 = obj["updated_at"]
-      if (value_updated_at_20 !== undefined) {
+      const value_updated_at_21 = obj["updated_at"]
+      if (value_updated_at_21 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_20)
+        json += asDateTime(value_updated_at_21)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -14471,70 +14603,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_23 = obj["page"]
-      if (value_page_23 !== undefined) {
+      const value_page_24 = obj["page"]
+      if (value_page_24 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_23)
+        json += asInteger(value_page_24)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_24 = obj["limit"]
-      if (value_limit_24 !== undefined) {
+      const value_limit_25 = obj["limit"]
+      if (value_limit_25 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_24)
+        json += asInteger(value_limit_25)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_25 = obj["total"]
-      if (value_total_25 !== undefined) {
+      const value_total_26 = obj["total"]
+      if (value_total_26 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_25)
+        json += asInteger(value_total_26)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_26 = obj["total_pages"]
-      if (value_total_pages_26 !== undefined) {
+      const value_total_pages_27 = obj["total_pages"]
+      if (value_total_pages_27 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_26)
+        json += asInteger(value_total_pages_27)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_27 = obj["next_cursor"]
-      if (value_next_cursor_27 !== undefined) {
+      const value_next_cursor_28 = obj["next_cursor"]
+      if (value_next_cursor_28 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_27 === null) {
+          if (value_next_cursor_28 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_27 === "string" ||
-            value_next_cursor_27 === null ||
-            value_next_cursor_27 instanceof Date ||
-            value_next_cursor_27 instanceof RegExp ||
+            typeof value_next_cursor_28 === "string" ||
+            value_next_cursor_28 === null ||
+            value_next_cursor_28 instanceof Date ||
+            value_next_cursor_28 instanceof RegExp ||
             (
-              typeof value_next_cursor_27 === "object" &&
-              typeof value_next_cursor_27.toString === "function" &&
-              value_next_cursor_27.toString !== Object.prototype.toString
+              typeof value_next_cursor_28 === "object" &&
+              typeof value_next_cursor_28.toString === "function" &&
+              value_next_cursor_28.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_27 !== 'string') {
-          if (value_next_cursor_27 === null) {
+        if (typeof value_next_cursor_28 !== 'string') {
+          if (value_next_cursor_28 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_27 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_27.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_27 instanceof RegExp) {
-            json += asString(value_next_cursor_27.source)
+          } else if (value_next_cursor_28 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_28.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_28 instanceof RegExp) {
+            json += asString(value_next_cursor_28.source)
           } else {
-            json += asString(value_next_cursor_27.toString())
+            json += asString(value_next_cursor_28.toString())
           }
         } else {
-          json += asString(value_next_cursor_27)
+          json += asString(value_next_cursor_28)
         }
         
           }
@@ -14568,10 +14700,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_21 = obj["pagination"]
-      if (value_pagination_21 !== undefined) {
+      const value_pagination_22 = obj["pagination"]
+      if (value_pagination_22 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous6(value_pagination_21)
+        json += anonymous6(value_pagination_22)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -14912,18 +15044,40 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_17 = obj["created_at"]
-      if (value_created_at_17 !== undefined) {
+      const value_created_by_17 = obj["created_by"]
+      if (value_created_by_17 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_17 !== 'string') {
+          if (value_created_by_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_17 instanceof RegExp) {
+            json += asString(value_created_by_17.source)
+          } else {
+            json += asString(value_created_by_17.toString())
+          }
+        } else {
+          json += asString(value_created_by_17)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_18 = obj["created_at"]
+      if (value_created_at_18 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_17)
+        json += asDateTime(value_created_at_18)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_18 = obj["updated_at"]
-      if (value_updated_at_18 !== undefined) {
+      const value_updated_at_19 = obj["updated_at"]
+      if (value_updated_at_19 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_18)
+        json += asDateTime(value_updated_at_19)
       } else {
         throw new Error('"updated_at" is required!')
       }

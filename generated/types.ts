@@ -13446,6 +13446,8 @@ export interface Upload {
      * @example 2026-12-21T09:30:00.000Z
      */
     expires_at: string;
+    /** The user who created the upload. */
+    created_by: UserId;
     /** When the upload was created. */
     created_at: Timestamp;
     /** When the upload last received bytes or created its file. */
@@ -14013,6 +14015,8 @@ export interface Message {
     } | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
+    /** The user who sent the question or requested the answer. */
+    created_by: UserId;
     /** When the message was created. */
     created_at: Timestamp;
     /** When the message was last updated. */
@@ -14077,6 +14081,8 @@ export interface Session {
     usage: Usage;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
+    /** The user who created the session. */
+    created_by: UserId;
     /** When the session was created. */
     created_at: Timestamp;
     /** When the session or its messages last changed. */
@@ -14245,6 +14251,8 @@ export interface KnowledgeBase {
     };
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
+    /** The user who created the knowledge base. */
+    created_by: UserId;
     /** When the knowledge base was created. */
     created_at: Timestamp;
     /** When the knowledge base last changed. Changes of its documents do not count. */
@@ -16948,6 +16956,8 @@ export interface UploadBefore {
      * @example 2026-12-21T09:30:00.000Z
      */
     expires_at?: string;
+    /** The user who created the upload. */
+    created_by?: UserId;
     /** When the upload was created. */
     created_at?: Timestamp;
     /** When the upload last received bytes or created its file. */
@@ -17177,6 +17187,8 @@ export interface SessionBefore {
     usage?: Usage;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
+    /** The user who created the session. */
+    created_by?: UserId;
     /** When the session was created. */
     created_at?: Timestamp;
     /** When the session or its messages last changed. */
@@ -17338,6 +17350,8 @@ export interface MessageBefore {
     } | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
+    /** The user who sent the question or requested the answer. */
+    created_by?: UserId;
     /** When the message was created. */
     created_at?: Timestamp;
     /** When the message was last updated. */
@@ -17537,6 +17551,8 @@ export interface KnowledgeBaseBefore {
     };
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
+    /** The user who created the knowledge base. */
+    created_by?: UserId;
     /** When the knowledge base was created. */
     created_at?: Timestamp;
     /** When the knowledge base last changed. Changes of its documents do not count. */

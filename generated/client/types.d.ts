@@ -6657,6 +6657,8 @@ export interface components {
                     } | null;
                     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
                     metadata: Metadata;
+                    /** The user who sent the question or requested the answer. */
+                    created_by: UserId;
                     /** When the message was created. */
                     created_at: Timestamp;
                     /** When the message was last updated. */
@@ -9576,6 +9578,8 @@ export interface operations {
                         } | null;
                         /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
                         metadata: Metadata;
+                        /** The user who sent the question or requested the answer. */
+                        created_by: UserId;
                         /** When the message was created. */
                         created_at: Timestamp;
                         /** When the message was last updated. */
@@ -13781,6 +13785,8 @@ export interface Upload {
      * @example 2026-12-21T09:30:00.000Z
      */
     expires_at: string;
+    /** The user who created the upload. */
+    created_by: UserId;
     /** When the upload was created. */
     created_at: Timestamp;
     /** When the upload last received bytes or created its file. */
@@ -14341,6 +14347,8 @@ export interface Message {
     } | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
+    /** The user who sent the question or requested the answer. */
+    created_by: UserId;
     /** When the message was created. */
     created_at: Timestamp;
     /** When the message was last updated. */
@@ -14405,6 +14413,8 @@ export interface Session {
     usage: Usage;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
+    /** The user who created the session. */
+    created_by: UserId;
     /** When the session was created. */
     created_at: Timestamp;
     /** When the session or its messages last changed. */
@@ -14573,6 +14583,8 @@ export interface KnowledgeBase {
     };
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
+    /** The user who created the knowledge base. */
+    created_by: UserId;
     /** When the knowledge base was created. */
     created_at: Timestamp;
     /** When the knowledge base last changed. Changes of its documents do not count. */
@@ -17162,6 +17174,8 @@ export interface UploadBefore {
      * @example 2026-12-21T09:30:00.000Z
      */
     expires_at?: string;
+    /** The user who created the upload. */
+    created_by?: UserId;
     /** When the upload was created. */
     created_at?: Timestamp;
     /** When the upload last received bytes or created its file. */
@@ -17376,6 +17390,8 @@ export interface SessionBefore {
     usage?: Usage;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
+    /** The user who created the session. */
+    created_by?: UserId;
     /** When the session was created. */
     created_at?: Timestamp;
     /** When the session or its messages last changed. */
@@ -17528,6 +17544,8 @@ export interface MessageBefore {
     } | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
+    /** The user who sent the question or requested the answer. */
+    created_by?: UserId;
     /** When the message was created. */
     created_at?: Timestamp;
     /** When the message was last updated. */
@@ -17715,6 +17733,8 @@ export interface KnowledgeBaseBefore {
     };
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
+    /** The user who created the knowledge base. */
+    created_by?: UserId;
     /** When the knowledge base was created. */
     created_at?: Timestamp;
     /** When the knowledge base last changed. Changes of its documents do not count. */

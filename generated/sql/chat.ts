@@ -141,7 +141,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
+m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
   FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
@@ -162,6 +162,7 @@ export interface FindMessageRow {
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -199,7 +200,8 @@ ARRAY(
     JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
 s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
   'completion_tokens', s.completion_tokens,
-  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
+s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id
 FROM ai_sessions s
 WHERE s.id = $1`,
   ['id'],
@@ -215,6 +217,7 @@ export interface FindSessionRow {
   last_message_at: string | null
   usage: Schemas['Usage']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -283,7 +286,8 @@ ARRAY(
     JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
 s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
   'completion_tokens', s.completion_tokens,
-  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id FROM s`,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
+s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id FROM s`,
   ['id', 'project_id', 'owner_id', 'title', 'model', 'system_prompt', 'knowledge_base_ids', 'metadata', 'created_at'],
 )
 export interface InsertSessionRow {
@@ -297,6 +301,7 @@ export interface InsertSessionRow {
   last_message_at: string | null
   usage: Schemas['Usage']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -350,7 +355,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.created_at, m.updated_at, s.project_id
+m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = $3`,
     names: ['user_id', 'project_ids', 'session_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata'],
@@ -383,6 +388,7 @@ export interface ListMessagesRow {
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -401,7 +407,8 @@ ARRAY(
     JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
 s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
   'completion_tokens', s.completion_tokens,
-  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
+s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id
 FROM ai_sessions s
 WHERE s.space_id = $1`,
     names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title'],
@@ -434,6 +441,7 @@ export interface ListSessionsRow {
   last_message_at: string | null
   usage: Schemas['Usage']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -479,7 +487,8 @@ ARRAY(
     JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
 s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
   'completion_tokens', s.completion_tokens,
-  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id, s.owner_id,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
+s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id, s.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -500,6 +509,7 @@ export interface LockSessionRow {
   last_message_at: string | null
   usage: Schemas['Usage']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -653,7 +663,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -678,6 +688,7 @@ export interface ReadMessageAndLockProjectRow {
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   user_id: string
@@ -706,7 +717,7 @@ coalesce((
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -731,6 +742,7 @@ export interface ReadMessageRow {
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   user_id: string
@@ -752,7 +764,8 @@ ARRAY(
     JOIN knowledge_bases k ON k.id = named.id ORDER BY n) AS knowledge_base_ids,
 s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens', s.prompt_tokens,
   'completion_tokens', s.completion_tokens,
-  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata, s.created_at, s.updated_at, s.project_id, s.owner_id,
+  'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
+s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id, s.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -772,6 +785,7 @@ export interface ReadSessionRow {
   last_message_at: string | null
   usage: Schemas['Usage']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null

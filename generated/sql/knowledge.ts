@@ -282,7 +282,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.id = $1`,
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.id = $1`,
   ['id'],
 )
 export interface FindKnowledgeBaseRow {
@@ -292,6 +292,7 @@ export interface FindKnowledgeBaseRow {
   chunking: Schemas['Chunking']
   document_counts: Schemas['KnowledgeBase']['document_counts']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -388,7 +389,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.created_at, k.updated_at, k.project_id FROM k`,
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM k`,
   ['id', 'project_id', 'owner_id', 'name', 'description', 'max_tokens', 'overlap_tokens', 'metadata', 'created_at'],
 )
 export interface InsertKnowledgeBaseRow {
@@ -398,6 +399,7 @@ export interface InsertKnowledgeBaseRow {
   chunking: Schemas['Chunking']
   document_counts: Schemas['KnowledgeBase']['document_counts']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -527,7 +529,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.space_id = $1`,
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.space_id = $1`,
     names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q'],
     filters: {
       created_after: { sql: `k.id >= id_at('kb', $2)`, searches: true },
@@ -554,6 +556,7 @@ export interface ListKnowledgeBasesRow {
   chunking: Schemas['Chunking']
   document_counts: Schemas['KnowledgeBase']['document_counts']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -691,7 +694,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.created_at, k.updated_at, k.project_id, k.owner_id,
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -706,6 +709,7 @@ export interface LockKnowledgeBaseRow {
   chunking: Schemas['Chunking']
   document_counts: Schemas['KnowledgeBase']['document_counts']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -728,7 +732,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.created_at, k.updated_at, k.project_id, k.owner_id,
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -742,6 +746,7 @@ export interface OpenKnowledgeBaseRow {
   chunking: Schemas['Chunking']
   document_counts: Schemas['KnowledgeBase']['document_counts']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -874,7 +879,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.created_at, k.updated_at, k.project_id, k.owner_id,
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
 (SELECT your_member.role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -889,6 +894,7 @@ export interface ReferenceKnowledgeBaseRow {
   chunking: Schemas['Chunking']
   document_counts: Schemas['KnowledgeBase']['document_counts']
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null

@@ -271,7 +271,7 @@ export const findUpload = optional<{ id: string }, FindUploadRow>(
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
   ['id'],
 )
@@ -289,6 +289,7 @@ export interface FindUploadRow {
   created_at: string
   updated_at: string
   user_id: string
+  created_by: string
   path: string
   declared_content_type: string | null
   visibility: 'private' | 'public'
@@ -405,7 +406,7 @@ export const insertUpload = one<{ id: string; project_id: string | null; user_id
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata FROM u`,
   ['id', 'project_id', 'user_id', 'name', 'path', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'raw_metadata', 'length', 'created_at', 'expires_at'],
 )
@@ -423,6 +424,7 @@ export interface InsertUploadRow {
   created_at: string
   updated_at: string
   user_id: string
+  created_by: string
   path: string
   declared_content_type: string | null
   visibility: 'private' | 'public'
@@ -645,7 +647,7 @@ export const lockExpiredUploads = many<{ limit: number }, LockExpiredUploadsRow>
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata FROM uploads u
 WHERE u.expires_at <= now() AND coalesce(u.held_until < now(), true)
 ORDER BY u.expires_at LIMIT $1
@@ -666,6 +668,7 @@ export interface LockExpiredUploadsRow {
   created_at: string
   updated_at: string
   user_id: string
+  created_by: string
   path: string
   declared_content_type: string | null
   visibility: 'private' | 'public'
@@ -727,7 +730,7 @@ export const lockUpload = optional<{ id: string }, LockUploadRow>(
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
 u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
 FOR UPDATE`,
   ['id'],
@@ -746,6 +749,7 @@ export interface LockUploadRow {
   created_at: string
   updated_at: string
   user_id: string
+  created_by: string
   path: string
   declared_content_type: string | null
   visibility: 'private' | 'public'

@@ -77,6 +77,21 @@ t.test('with 50 racers', async (t) => {
     )
   })
 
+  t.test('an API key is rotated once, and the new key keeps its expiry', async (t) => {
+    const { client } = await server.person()
+    const expiresAt = new Date(Date.now() + 30 * 86_400_000).toISOString()
+    const { body: old } = await client.post('/user/api-keys', {
+      name: 'old',
+      scopes: ['user:read'],
+      expires_at: expiresAt,
+    })
+    const replies = await race(() => client.post(`/user/api-keys/${old.id}/rotate`, { overlap_seconds: 120 }))
+    t.same(tally(replies), { 201: 1, '409 replaced': concurrency - 1 })
+    const { body: key } = replies.find(({ status }) => status === 201)!
+    t.equal(key.expires_at, expiresAt, 'not the end of the overlap')
+    t.ok(Date.parse((await client.get(`/user/api-keys/${old.id}`)).body.expires_at) < Date.now() + 121_000)
+  })
+
   t.test('an email address is invited once', async (t) => {
     const owner = await server.person()
     const {

@@ -13,4 +13,4 @@ coalesce((
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
   WHERE {readable workspace=(c->>'space_id')}), '[]') AS citations,
-m.searched, m.error, m.metadata, m.created_at, m.updated_at
+m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at

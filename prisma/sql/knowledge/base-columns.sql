@@ -10,4 +10,4 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.created_at, k.updated_at
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at

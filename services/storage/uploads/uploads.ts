@@ -161,8 +161,9 @@ export function toUpload({
   length,
   offset,
   expires_at,
+  created_by,
   created_at,
   updated_at,
 }: StoredUpload): Upload {
-  return { id, project_id, file_id, name, length, offset, expires_at, created_at, updated_at }
+  return { id, project_id, file_id, name, length, offset, expires_at, created_by, created_at, updated_at }
 }

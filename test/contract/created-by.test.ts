@@ -1,0 +1,46 @@
+// `created_by` names the user who made something inside a project, for the other members, too.
+import t from 'tap'
+import { startServer } from '../support/server.ts'
+
+const server = await startServer(t)
+
+t.test('members see who created a session, a message, a knowledge base and an upload', async (t) => {
+  const [owner, editor] = await Promise.all([server.person(), server.person()])
+  const { body: project } = await owner.client.post('/projects', { name: 'ours' })
+  const fields = { user_id: editor.id, role: 'editor' }
+  await owner.client.post(`/projects/${project.id}/members`, fields)
+  const place = { project_id: project.id }
+  const { body: session } = await editor.client.post('/ai/sessions', place)
+  await owner.client.post('/ai/chat', { session_id: session.id, message: 'Who asks?' })
+  await editor.client.post('/ai/chat', { session_id: session.id, message: 'And now?' })
+  const { body: base } = await editor.client.post('/ai/knowledge', { name: 'Handbook', ...place })
+  const upload = await editor.client.post('/storage/uploads', undefined, {
+    headers: {
+      'tus-resumable': '1.0.0',
+      'upload-length': '2',
+      'upload-metadata': `name YQ==,project_id ${Buffer.from(project.id).toString('base64')}`,
+    },
+  })
+  t.equal(upload.status, 201, upload.text)
+
+  for (const [path, what] of [
+    [`/ai/sessions/${session.id}`, 'session'],
+    [`/ai/knowledge/${base.id}`, 'knowledge base'],
+    [`/storage/uploads/${upload.body.id}`, 'upload'],
+  ]) {
+    const { body } = await owner.client.get(path)
+    t.equal(body.created_by, editor.id, what)
+  }
+  const { body: messages } = await owner.client.get(`/ai/sessions/${session.id}/messages?order=asc`)
+  t.same(
+    messages.data.map(({ role, created_by: by }: any) => [role, by]),
+    [
+      ['user', owner.id],
+      ['assistant', owner.id],
+      ['user', editor.id],
+      ['assistant', editor.id],
+    ],
+  )
+  const { body: updated } = await owner.client.put(`/ai/sessions/${session.id}`, { title: 'Renamed' })
+  t.equal(updated.created_by, editor.id, 'an update keeps it')
+})
