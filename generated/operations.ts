@@ -1631,7 +1631,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathSessionId","query":"queryNone","header":"headerIfMatch","body":"bodySessionUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","message_count","last_message_at","usage","created_at","updated_at"],
+    fixedFields: ["id","project_id","message_count","last_message_at","usage","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage","updated_at"]}
@@ -1723,7 +1723,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerIfMatch","body":"bodyMessageUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","session_id","role","status","model","finish_reason","usage","citations","searched","error","created_at","updated_at"],
+    fixedFields: ["id","project_id","session_id","role","status","model","finish_reason","usage","citations","searched","error","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyMessage"}
@@ -1883,7 +1883,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIfMatch","body":"bodyKnowledgeBaseUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","document_counts","created_at","updated_at"],
+    fixedFields: ["id","project_id","document_counts","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeBase","volatile":["document_counts"]}

@@ -271,8 +271,8 @@ export const findUpload = optional<{ id: string }, FindUploadRow>(
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
-u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
+u.file_expires_at, u.sha256, u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
   ['id'],
 )
 export interface FindUploadRow {
@@ -406,8 +406,8 @@ export const insertUpload = one<{ id: string; project_id: string | null; user_id
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
-u.raw_metadata FROM u`,
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
+u.file_expires_at, u.sha256, u.raw_metadata FROM u`,
   ['id', 'project_id', 'user_id', 'name', 'path', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'raw_metadata', 'length', 'created_at', 'expires_at'],
 )
 export interface InsertUploadRow {
@@ -647,8 +647,8 @@ export const lockExpiredUploads = many<{ limit: number }, LockExpiredUploadsRow>
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
-u.raw_metadata FROM uploads u
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
+u.file_expires_at, u.sha256, u.raw_metadata FROM uploads u
 WHERE u.expires_at <= now() AND coalesce(u.held_until < now(), true)
 ORDER BY u.expires_at LIMIT $1
 FOR UPDATE SKIP LOCKED`,
@@ -730,8 +730,8 @@ export const lockUpload = optional<{ id: string }, LockUploadRow>(
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags, u.file_expires_at, u.sha256,
-u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
+u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
+u.file_expires_at, u.sha256, u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
 FOR UPDATE`,
   ['id'],
 )

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startServer } from '../support/server.ts'
-import { team, type Role } from '../support/team.ts'
+import { team } from '../support/team.ts'
 import { apiErrorOf } from '../support/typed-client.ts'
 
 const forbidden = { status: 403, code: 'FORBIDDEN' }
