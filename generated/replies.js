@@ -7,7 +7,7 @@ const validators = {}
 ;(function (exports) {
 
 exports.replyProfile = validate_spec_Profile;
-const schema_spec_Profile = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Profile"};
+const schema_spec_Profile = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"],"format":"uri"},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Profile"};
 const func_191f75b3 = Object.prototype.hasOwnProperty;
 const func_7a031813 = require("ajv/dist/runtime/ucs2length").default;
 const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
@@ -397,6 +397,7 @@ return errors === 0;
 }
 validate_spec_Timestamp.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
+const formats_1d78ee08 = formats.uri;
 
 function validate_spec_Profile(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Profile" */;
@@ -621,11 +622,9 @@ vErrors.push(err16);
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data8 = data.status;
-if(typeof data8 !== "string"){
-const err17 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data7 === "string"){
+if(!(formats_1d78ee08(data7))){
+const err17 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -634,13 +633,27 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(!((data8 === "active") || (data8 === "disabled"))){
-const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Profile.properties.status.enum},message:"must be equal to one of the allowed values"};
+}
+}
+if(data.status !== undefined){
+let data8 = data.status;
+if(typeof data8 !== "string"){
+const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+if(!((data8 === "active") || (data8 === "disabled"))){
+const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Profile.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -665,12 +678,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err20];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -1306,7 +1319,7 @@ return errors === 0;
 validate_spec_Settings.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyAvatar = validate_spec_Avatar;
-const schema_spec_Avatar = {"type":"object","required":["id","url","variants","content_type","bytes","width","height","sha256","updated_at"],"properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Avatar"};
+const schema_spec_Avatar = {"type":"object","required":["id","url","variants","content_type","bytes","width","height","sha256","updated_at"],"properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string","format":"uri"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Avatar"};
 const schema_spec_AvatarId = {"type":"string","pattern":"^avt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:AvatarId"};
 const pattern_53b5291e = new RegExp("^avt_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -1348,7 +1361,7 @@ return errors === 0;
 }
 validate_spec_AvatarId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_AvatarVariant = {"type":"object","required":["size","url","bytes","sha256"],"properties":{"size":{"type":"integer","enum":[64,128,256]},"url":{"type":"string"},"bytes":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"}},"additionalProperties":false,"$id":"spec:AvatarVariant"};
+const schema_spec_AvatarVariant = {"type":"object","required":["size","url","bytes","sha256"],"properties":{"size":{"type":"integer","enum":[64,128,256]},"url":{"type":"string","format":"uri"},"bytes":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"}},"additionalProperties":false,"$id":"spec:AvatarVariant"};
 const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lowercase hexadecimal digits","$id":"spec:Sha256"};
 const pattern_34517ed6 = new RegExp("^[0-9a-f]{64}$", "u");
 
@@ -1479,8 +1492,10 @@ errors++;
 }
 }
 if(data.url !== undefined){
-if(typeof data.url !== "string"){
-const err7 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data1 = data.url;
+if(typeof data1 === "string"){
+if(!(formats_1d78ee08(data1))){
+const err7 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1490,10 +1505,8 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.bytes !== undefined){
-let data2 = data.bytes;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err8 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+else {
+const err8 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1502,14 +1515,27 @@ vErrors.push(err8);
 }
 errors++;
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+}
+if(data.bytes !== undefined){
+let data2 = data.bytes;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err9 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 1 || isNaN(data2)){
+const err10 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -1523,12 +1549,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err11];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -1659,13 +1685,26 @@ errors = vErrors.length;
 }
 }
 if(data.url !== undefined){
-if(typeof data.url !== "string"){
-const err10 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data1 = data.url;
+if(typeof data1 === "string"){
+if(!(formats_1d78ee08(data1))){
+const err10 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err10];
 }
 else {
 vErrors.push(err10);
+}
+errors++;
+}
+}
+else {
+const err11 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
 }
 errors++;
 }
@@ -1682,19 +1721,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/variants",schemaPath:"#/properties/variants/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(data.content_type !== undefined){
-if(typeof data.content_type !== "string"){
-const err12 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err12 = {instancePath:instancePath+"/variants",schemaPath:"#/properties/variants/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1704,10 +1731,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.bytes !== undefined){
-let data5 = data.bytes;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err13 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.content_type !== undefined){
+if(typeof data.content_type !== "string"){
+const err13 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1716,9 +1742,11 @@ vErrors.push(err13);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 1 || isNaN(data5)){
-const err14 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+}
+if(data.bytes !== undefined){
+let data5 = data.bytes;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err14 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1727,12 +1755,9 @@ vErrors.push(err14);
 }
 errors++;
 }
-}
-}
-if(data.width !== undefined){
-let data6 = data.width;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err15 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 1 || isNaN(data5)){
+const err15 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1741,9 +1766,12 @@ vErrors.push(err15);
 }
 errors++;
 }
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 < 1 || isNaN(data6)){
-const err16 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+}
+}
+if(data.width !== undefined){
+let data6 = data.width;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err16 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1752,12 +1780,9 @@ vErrors.push(err16);
 }
 errors++;
 }
-}
-}
-if(data.height !== undefined){
-let data7 = data.height;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err17 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 1 || isNaN(data6)){
+const err17 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1766,14 +1791,28 @@ vErrors.push(err17);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 1 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+}
+}
+if(data.height !== undefined){
+let data7 = data.height;
+if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
+const err18 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 1 || isNaN(data7)){
+const err19 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -1793,12 +1832,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err20];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -3467,7 +3506,7 @@ exports.replyApiKey = validate_spec_ApiKey;
 
 exports.replyUserList = validate_spec_UserList;
 const schema_spec_UserList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:User"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:UserList"};
-const schema_spec_User = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:User"};
+const schema_spec_User = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"],"format":"uri"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:User"};
 
 function validate_spec_User(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:User" */;
@@ -3702,11 +3741,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data8 = data.status;
-if(typeof data8 !== "string"){
-const err18 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data7 === "string"){
+if(!(formats_1d78ee08(data7))){
+const err18 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3715,8 +3752,12 @@ vErrors.push(err18);
 }
 errors++;
 }
-if(!((data8 === "active") || (data8 === "disabled"))){
-const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_User.properties.status.enum},message:"must be equal to one of the allowed values"};
+}
+}
+if(data.status !== undefined){
+let data8 = data.status;
+if(typeof data8 !== "string"){
+const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3725,11 +3766,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-}
-if(data.role !== undefined){
-let data9 = data.role;
-if(typeof data9 !== "string"){
-const err20 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!((data8 === "active") || (data8 === "disabled"))){
+const err20 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_User.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3738,13 +3776,26 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(!((data9 === "user") || (data9 === "admin"))){
-const err21 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_User.properties.role.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.role !== undefined){
+let data9 = data.role;
+if(typeof data9 !== "string"){
+const err21 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err21];
 }
 else {
 vErrors.push(err21);
+}
+errors++;
+}
+if(!((data9 === "user") || (data9 === "admin"))){
+const err22 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_User.properties.role.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }
@@ -3769,12 +3820,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err23];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err23);
 }
 errors++;
 }
@@ -3873,7 +3924,7 @@ return errors === 0;
 validate_spec_UserList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyUserWithApiKey = validate_spec_UserWithApiKey;
-const schema_spec_UserWithApiKey = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"api_key":{"$ref":"spec:ApiKeyWithSecret"}},"additionalProperties":false,"$id":"spec:UserWithApiKey"};
+const schema_spec_UserWithApiKey = {"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"],"format":"uri"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"api_key":{"$ref":"spec:ApiKeyWithSecret"}},"additionalProperties":false,"$id":"spec:UserWithApiKey"};
 
 function validate_spec_UserWithApiKey(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserWithApiKey" */;
@@ -4118,11 +4169,9 @@ vErrors.push(err18);
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data8 = data.status;
-if(typeof data8 !== "string"){
-const err19 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data7 === "string"){
+if(!(formats_1d78ee08(data7))){
+const err19 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4131,8 +4180,12 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(!((data8 === "active") || (data8 === "disabled"))){
-const err20 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_UserWithApiKey.properties.status.enum},message:"must be equal to one of the allowed values"};
+}
+}
+if(data.status !== undefined){
+let data8 = data.status;
+if(typeof data8 !== "string"){
+const err20 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -4141,11 +4194,8 @@ vErrors.push(err20);
 }
 errors++;
 }
-}
-if(data.role !== undefined){
-let data9 = data.role;
-if(typeof data9 !== "string"){
-const err21 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!((data8 === "active") || (data8 === "disabled"))){
+const err21 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_UserWithApiKey.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -4154,13 +4204,26 @@ vErrors.push(err21);
 }
 errors++;
 }
-if(!((data9 === "user") || (data9 === "admin"))){
-const err22 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserWithApiKey.properties.role.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.role !== undefined){
+let data9 = data.role;
+if(typeof data9 !== "string"){
+const err22 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err22];
 }
 else {
 vErrors.push(err22);
+}
+errors++;
+}
+if(!((data9 === "user") || (data9 === "admin"))){
+const err23 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserWithApiKey.properties.role.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
 }
 errors++;
 }
@@ -4191,12 +4254,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err24];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err24);
 }
 errors++;
 }
@@ -4913,7 +4976,7 @@ return errors === 0;
 }
 validate_spec_MemberId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_MemberUser = {"type":"object","required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec:UserId"},"name":{"type":"string"},"email":{"$ref":"spec:Email"},"avatar_url":{"type":["string","null"]}},"additionalProperties":false,"$id":"spec:MemberUser"};
+const schema_spec_MemberUser = {"type":"object","required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec:UserId"},"name":{"type":"string"},"email":{"$ref":"spec:Email"},"avatar_url":{"type":["string","null"],"format":"uri"}},"additionalProperties":false,"$id":"spec:MemberUser"};
 
 function validate_spec_MemberUser(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUser" */;
@@ -5015,15 +5078,27 @@ vErrors.push(err6);
 }
 errors++;
 }
-}
-}
-else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(typeof data3 === "string"){
+if(!(formats_1d78ee08(data3))){
+const err7 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err7];
 }
 else {
 vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
 }
 errors++;
 }
@@ -6894,7 +6969,6 @@ validate_spec_FileLinkList.evaluated = {"props":true,"dynamicProps":false,"dynam
 
 exports.replyFileLinkWithUrl = validate_spec_FileLinkWithUrl;
 const schema_spec_FileLinkWithUrl = {"type":"object","required":["id","file_id","project_id","status","max_downloads","download_count","created_by","expires_at","metadata","created_at","updated_at","url"],"properties":{"id":{"$ref":"spec:FileLinkId"},"file_id":{"$ref":"spec:FileId"},"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"status":{"type":"string","enum":["active","expired","revoked","used_up"]},"max_downloads":{"type":["integer","null"],"minimum":1},"download_count":{"type":"integer","minimum":0},"created_by":{"$ref":"spec:UserId"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"url":{"type":"string","format":"uri"}},"additionalProperties":false,"$id":"spec:FileLinkWithUrl"};
-const formats_1d78ee08 = formats.uri;
 
 function validate_spec_FileLinkWithUrl(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:FileLinkWithUrl" */;
@@ -14607,7 +14681,7 @@ exports.replyRefund = validate_spec_Refund;
 
 exports.replyCheckoutList = validate_spec_CheckoutList;
 const schema_spec_CheckoutList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Checkout"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:CheckoutList"};
-const schema_spec_Checkout = {"type":"object","required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","user_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Checkout"};
+const schema_spec_Checkout = {"type":"object","required":["id","url","mode","status","payment_status","order_id","subscription_id","project_id","user_id","total_amount","currency","success_url","cancel_url","expires_at","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string","format":"uri"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"$ref":"spec:PageUrl"},"cancel_url":{"$ref":"spec:PageUrl"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Checkout"};
 const schema_spec_CheckoutMode = {"type":"string","enum":["payment","subscription"],"$id":"spec:CheckoutMode"};
 
 function validate_spec_CheckoutMode(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14683,6 +14757,57 @@ validate_spec_CheckoutStatus.errors = vErrors;
 return errors === 0;
 }
 validate_spec_CheckoutStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_PageUrl = {"type":"string","maxLength":2000,"pattern":"^https?://[^\\s\\\\]+$","$id":"spec:PageUrl"};
+const pattern_ed042ad2 = new RegExp("^https?://[^\\s\\\\]+$", "u");
+
+function validate_spec_PageUrl(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PageUrl" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PageUrl.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(func_7a031813(data) > 2000){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 2000},message:"must NOT have more than 2000 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!pattern_ed042ad2.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s\\\\]+$"},message:"must match pattern \""+"^https?://[^\\s\\\\]+$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_PageUrl.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PageUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_spec_Checkout(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14886,13 +15011,26 @@ errors = vErrors.length;
 }
 }
 if(data.url !== undefined){
-if(typeof data.url !== "string"){
-const err18 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data1 = data.url;
+if(typeof data1 === "string"){
+if(!(formats_1d78ee08(data1))){
+const err18 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -14912,22 +15050,22 @@ errors = vErrors.length;
 if(data.payment_status !== undefined){
 let data4 = data.payment_status;
 if(typeof data4 !== "string"){
-const err19 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-if(!((data4 === "unpaid") || (data4 === "paid"))){
-const err20 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/enum",keyword:"enum",params:{allowedValues: schema_spec_Checkout.properties.payment_status.enum},message:"must be equal to one of the allowed values"};
+const err20 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
+}
+errors++;
+}
+if(!((data4 === "unpaid") || (data4 === "paid"))){
+const err21 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/enum",keyword:"enum",params:{allowedValues: schema_spec_Checkout.properties.payment_status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -14945,24 +15083,24 @@ var _valid0 = _errs11 === errors;
 valid1 = valid1 || _valid0;
 const _errs12 = errors;
 if(data5 !== null){
-const err21 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err22 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err22];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err22);
 }
 errors++;
 }
 var _valid0 = _errs12 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err22 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err23 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err23];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err23);
 }
 errors++;
 }
@@ -14991,24 +15129,24 @@ var _valid1 = _errs16 === errors;
 valid2 = valid2 || _valid1;
 const _errs17 = errors;
 if(data6 !== null){
-const err23 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err24 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err24];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err24);
 }
 errors++;
 }
 var _valid1 = _errs17 === errors;
 valid2 = valid2 || _valid1;
 if(!valid2){
-const err24 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err25 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err25];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err25);
 }
 errors++;
 }
@@ -15037,24 +15175,24 @@ var _valid2 = _errs21 === errors;
 valid3 = valid3 || _valid2;
 const _errs22 = errors;
 if(data7 !== null){
-const err25 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err26 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err26];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err26);
 }
 errors++;
 }
 var _valid2 = _errs22 === errors;
 valid3 = valid3 || _valid2;
 if(!valid3){
-const err26 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err27 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err26];
+vErrors = [err27];
 }
 else {
-vErrors.push(err26);
+vErrors.push(err27);
 }
 errors++;
 }
@@ -15089,27 +15227,15 @@ errors = vErrors.length;
 }
 }
 if(data.success_url !== undefined){
-if(typeof data.success_url !== "string"){
-const err27 = {instancePath:instancePath+"/success_url",schemaPath:"#/properties/success_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
+if(!(validate_spec_PageUrl(data.success_url, {instancePath:instancePath+"/success_url",parentData:data,parentDataProperty:"success_url",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PageUrl.errors);
+errors = vErrors.length;
 }
 }
 if(data.cancel_url !== undefined){
-if(typeof data.cancel_url !== "string"){
-const err28 = {instancePath:instancePath+"/cancel_url",schemaPath:"#/properties/cancel_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
-}
-errors++;
+if(!(validate_spec_PageUrl(data.cancel_url, {instancePath:instancePath+"/cancel_url",parentData:data,parentDataProperty:"cancel_url",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PageUrl.errors);
+errors = vErrors.length;
 }
 }
 if(data.expires_at !== undefined){
@@ -15138,12 +15264,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err29 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err28];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err28);
 }
 errors++;
 }
@@ -19418,7 +19544,7 @@ validate_spec_WebhookDeliveryInEvents.evaluated = {"props":true,"dynamicProps":f
 
 exports.payloadProfileUpdatedEvent = validate_spec_ProfileUpdatedEvent;
 const schema_spec_ProfileUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"profile.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Profile"},"previous_attributes":{"$ref":"spec:ProfileBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ProfileUpdatedEvent"};
-const schema_spec_ProfileBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ProfileBefore"};
+const schema_spec_ProfileBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"],"format":"uri"},"status":{"type":"string","enum":["active","disabled"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:ProfileBefore"};
 
 function validate_spec_ProfileBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ProfileBefore" */;
@@ -19523,11 +19649,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data8 = data.status;
-if(typeof data8 !== "string"){
-const err5 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data7 === "string"){
+if(!(formats_1d78ee08(data7))){
+const err5 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -19536,13 +19660,27 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(!((data8 === "active") || (data8 === "disabled"))){
-const err6 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_ProfileBefore.properties.status.enum},message:"must be equal to one of the allowed values"};
+}
+}
+if(data.status !== undefined){
+let data8 = data.status;
+if(typeof data8 !== "string"){
+const err6 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
 else {
 vErrors.push(err6);
+}
+errors++;
+}
+if(!((data8 === "active") || (data8 === "disabled"))){
+const err7 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_ProfileBefore.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
 }
 errors++;
 }
@@ -19567,12 +19705,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err7];
+vErrors = [err8];
 }
 else {
-vErrors.push(err7);
+vErrors.push(err8);
 }
 errors++;
 }
@@ -21521,7 +21659,7 @@ validate_spec_ApiKeyRevokedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadUserCreatedEvent = validate_spec_UserCreatedEvent;
 const schema_spec_UserCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"user.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:User"},"previous_attributes":{"$ref":"spec:UserBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:UserCreatedEvent"};
-const schema_spec_UserBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"]},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UserBefore"};
+const schema_spec_UserBefore = {"type":"object","properties":{"id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"avatar_url":{"type":["string","null"],"format":"uri"},"status":{"type":"string","enum":["active","disabled"]},"role":{"type":"string","enum":["user","admin"]},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:UserBefore"};
 
 function validate_spec_UserBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserBefore" */;
@@ -21626,11 +21764,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-if(data.status !== undefined){
-let data8 = data.status;
-if(typeof data8 !== "string"){
-const err5 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(typeof data7 === "string"){
+if(!(formats_1d78ee08(data7))){
+const err5 = {instancePath:instancePath+"/avatar_url",schemaPath:"#/properties/avatar_url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -21639,8 +21775,12 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(!((data8 === "active") || (data8 === "disabled"))){
-const err6 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_UserBefore.properties.status.enum},message:"must be equal to one of the allowed values"};
+}
+}
+if(data.status !== undefined){
+let data8 = data.status;
+if(typeof data8 !== "string"){
+const err6 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -21649,11 +21789,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-}
-if(data.role !== undefined){
-let data9 = data.role;
-if(typeof data9 !== "string"){
-const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!((data8 === "active") || (data8 === "disabled"))){
+const err7 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_UserBefore.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -21662,13 +21799,26 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!((data9 === "user") || (data9 === "admin"))){
-const err8 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserBefore.properties.role.enum},message:"must be equal to one of the allowed values"};
+}
+if(data.role !== undefined){
+let data9 = data.role;
+if(typeof data9 !== "string"){
+const err8 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
 else {
 vErrors.push(err8);
+}
+errors++;
+}
+if(!((data9 === "user") || (data9 === "admin"))){
+const err9 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_UserBefore.properties.role.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
 }
 errors++;
 }
@@ -21693,12 +21843,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err10];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err10);
 }
 errors++;
 }
@@ -26785,7 +26935,7 @@ validate_spec_InvitationDeclinedEvent.evaluated = {"props":true,"dynamicProps":f
 
 exports.payloadAvatarUpdatedEvent = validate_spec_AvatarUpdatedEvent;
 const schema_spec_AvatarUpdatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"avatar.updated"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Avatar"},"previous_attributes":{"$ref":"spec:AvatarBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:AvatarUpdatedEvent"};
-const schema_spec_AvatarBefore = {"type":"object","properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:AvatarBefore"};
+const schema_spec_AvatarBefore = {"type":"object","properties":{"id":{"$ref":"spec:AvatarId"},"url":{"type":"string","format":"uri"},"variants":{"type":"array","items":{"$ref":"spec:AvatarVariant"}},"content_type":{"type":"string"},"bytes":{"type":"integer","minimum":1},"width":{"type":"integer","minimum":1},"height":{"type":"integer","minimum":1},"sha256":{"$ref":"spec:Sha256"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:AvatarBefore"};
 
 function validate_spec_AvatarBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:AvatarBefore" */;
@@ -26818,13 +26968,26 @@ errors = vErrors.length;
 }
 }
 if(data.url !== undefined){
-if(typeof data.url !== "string"){
-const err1 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data1 = data.url;
+if(typeof data1 === "string"){
+if(!(formats_1d78ee08(data1))){
+const err1 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
 else {
 vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
 }
 errors++;
 }
@@ -26841,19 +27004,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/variants",schemaPath:"#/properties/variants/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(data.content_type !== undefined){
-if(typeof data.content_type !== "string"){
-const err3 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err3 = {instancePath:instancePath+"/variants",schemaPath:"#/properties/variants/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -26863,10 +27014,9 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(data.bytes !== undefined){
-let data5 = data.bytes;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data.content_type !== undefined){
+if(typeof data.content_type !== "string"){
+const err4 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -26875,9 +27025,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 1 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+}
+if(data.bytes !== undefined){
+let data5 = data.bytes;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err5 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -26886,12 +27038,9 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-}
-if(data.width !== undefined){
-let data6 = data.width;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-const err6 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 1 || isNaN(data5)){
+const err6 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -26900,9 +27049,12 @@ vErrors.push(err6);
 }
 errors++;
 }
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 < 1 || isNaN(data6)){
-const err7 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+}
+}
+if(data.width !== undefined){
+let data6 = data.width;
+if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const err7 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -26911,12 +27063,9 @@ vErrors.push(err7);
 }
 errors++;
 }
-}
-}
-if(data.height !== undefined){
-let data7 = data.height;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-const err8 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 1 || isNaN(data6)){
+const err8 = {instancePath:instancePath+"/width",schemaPath:"#/properties/width/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -26925,14 +27074,28 @@ vErrors.push(err8);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 1 || isNaN(data7)){
-const err9 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+}
+}
+if(data.height !== undefined){
+let data7 = data.height;
+if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
+const err9 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 1 || isNaN(data7)){
+const err10 = {instancePath:instancePath+"/height",schemaPath:"#/properties/height/minimum",keyword:"minimum",params:{limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
@@ -26952,12 +27115,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err11];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err11);
 }
 errors++;
 }
@@ -39760,7 +39923,7 @@ validate_spec_RefundUpdatedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadCheckoutCreatedEvent = validate_spec_CheckoutCreatedEvent;
 const schema_spec_CheckoutCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"checkout.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Checkout"},"previous_attributes":{"$ref":"spec:CheckoutBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:CheckoutCreatedEvent"};
-const schema_spec_CheckoutBefore = {"type":"object","properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"type":"string"},"cancel_url":{"type":"string"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:CheckoutBefore"};
+const schema_spec_CheckoutBefore = {"type":"object","properties":{"id":{"$ref":"spec:CheckoutId"},"url":{"type":"string","format":"uri"},"mode":{"$ref":"spec:CheckoutMode"},"status":{"$ref":"spec:CheckoutStatus"},"payment_status":{"type":"string","enum":["unpaid","paid"]},"order_id":{"anyOf":[{"$ref":"spec:OrderId"},{"type":"null"}]},"subscription_id":{"anyOf":[{"$ref":"spec:SubscriptionId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec:ProjectId"},{"type":"null"}]},"user_id":{"$ref":"spec:UserId"},"total_amount":{"$ref":"spec:Amount"},"currency":{"$ref":"spec:Currency"},"success_url":{"$ref":"spec:PageUrl"},"cancel_url":{"$ref":"spec:PageUrl"},"expires_at":{"$ref":"spec:Timestamp"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:CheckoutBefore"};
 
 function validate_spec_CheckoutBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:CheckoutBefore" */;
@@ -39793,13 +39956,26 @@ errors = vErrors.length;
 }
 }
 if(data.url !== undefined){
-if(typeof data.url !== "string"){
-const err1 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+let data1 = data.url;
+if(typeof data1 === "string"){
+if(!(formats_1d78ee08(data1))){
+const err1 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
 else {
 vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
 }
 errors++;
 }
@@ -39819,22 +39995,22 @@ errors = vErrors.length;
 if(data.payment_status !== undefined){
 let data4 = data.payment_status;
 if(typeof data4 !== "string"){
-const err2 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if(!((data4 === "unpaid") || (data4 === "paid"))){
-const err3 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutBefore.properties.payment_status.enum},message:"must be equal to one of the allowed values"};
+const err3 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err3];
 }
 else {
 vErrors.push(err3);
+}
+errors++;
+}
+if(!((data4 === "unpaid") || (data4 === "paid"))){
+const err4 = {instancePath:instancePath+"/payment_status",schemaPath:"#/properties/payment_status/enum",keyword:"enum",params:{allowedValues: schema_spec_CheckoutBefore.properties.payment_status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
 }
 errors++;
 }
@@ -39852,24 +40028,24 @@ var _valid0 = _errs11 === errors;
 valid1 = valid1 || _valid0;
 const _errs12 = errors;
 if(data5 !== null){
-const err4 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err5 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err4];
+vErrors = [err5];
 }
 else {
-vErrors.push(err4);
+vErrors.push(err5);
 }
 errors++;
 }
 var _valid0 = _errs12 === errors;
 valid1 = valid1 || _valid0;
 if(!valid1){
-const err5 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err6 = {instancePath:instancePath+"/order_id",schemaPath:"#/properties/order_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err5];
+vErrors = [err6];
 }
 else {
-vErrors.push(err5);
+vErrors.push(err6);
 }
 errors++;
 }
@@ -39898,24 +40074,24 @@ var _valid1 = _errs16 === errors;
 valid2 = valid2 || _valid1;
 const _errs17 = errors;
 if(data6 !== null){
-const err6 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err7 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err6];
+vErrors = [err7];
 }
 else {
-vErrors.push(err6);
+vErrors.push(err7);
 }
 errors++;
 }
 var _valid1 = _errs17 === errors;
 valid2 = valid2 || _valid1;
 if(!valid2){
-const err7 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err8 = {instancePath:instancePath+"/subscription_id",schemaPath:"#/properties/subscription_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err7];
+vErrors = [err8];
 }
 else {
-vErrors.push(err7);
+vErrors.push(err8);
 }
 errors++;
 }
@@ -39944,24 +40120,24 @@ var _valid2 = _errs21 === errors;
 valid3 = valid3 || _valid2;
 const _errs22 = errors;
 if(data7 !== null){
-const err8 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err9 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err8];
+vErrors = [err9];
 }
 else {
-vErrors.push(err8);
+vErrors.push(err9);
 }
 errors++;
 }
 var _valid2 = _errs22 === errors;
 valid3 = valid3 || _valid2;
 if(!valid3){
-const err9 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err10 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err10];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err10);
 }
 errors++;
 }
@@ -39996,27 +40172,15 @@ errors = vErrors.length;
 }
 }
 if(data.success_url !== undefined){
-if(typeof data.success_url !== "string"){
-const err10 = {instancePath:instancePath+"/success_url",schemaPath:"#/properties/success_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
+if(!(validate_spec_PageUrl(data.success_url, {instancePath:instancePath+"/success_url",parentData:data,parentDataProperty:"success_url",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PageUrl.errors);
+errors = vErrors.length;
 }
 }
 if(data.cancel_url !== undefined){
-if(typeof data.cancel_url !== "string"){
-const err11 = {instancePath:instancePath+"/cancel_url",schemaPath:"#/properties/cancel_url/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
+if(!(validate_spec_PageUrl(data.cancel_url, {instancePath:instancePath+"/cancel_url",parentData:data,parentDataProperty:"cancel_url",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PageUrl.errors);
+errors = vErrors.length;
 }
 }
 if(data.expires_at !== undefined){
@@ -40045,12 +40209,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err12];
+vErrors = [err11];
 }
 else {
-vErrors.push(err12);
+vErrors.push(err11);
 }
 errors++;
 }

@@ -5785,15 +5785,15 @@ export interface components {
          * @enum {string}
          */
         CheckoutMode: CheckoutMode;
-        /** A payment page for one order. */
-        Checkout: Checkout;
-        /** A page of checkout sessions. */
-        CheckoutList: CheckoutList;
         /**
          * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
          * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
          */
         PageUrl: PageUrl;
+        /** A payment page for one order. */
+        Checkout: Checkout;
+        /** A page of checkout sessions. */
+        CheckoutList: CheckoutList;
         /**
          * A new checkout session: either `order_id` or `items` is required.
          * @example {
@@ -12388,8 +12388,9 @@ export interface Profile {
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
     /**
-     * The path of the largest avatar image on this server. Null if the user has no avatar.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
     /**
@@ -12566,8 +12567,9 @@ export interface AvatarVariant {
      */
     size: 64 | 128 | 256;
     /**
-     * The path of the image on this server.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the image.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     url: string;
     /**
@@ -12584,8 +12586,9 @@ export interface Avatar {
     /** The ID of an avatar. It starts with `avt_`. */
     id: AvatarId;
     /**
-     * The path of the largest image on this server, as in `avatar_url` of the profile.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest image, as in `avatar_url` of the profile.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     url: string;
     /** The images in all sizes. */
@@ -12926,8 +12929,9 @@ export interface User {
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
     /**
-     * The path of the largest avatar image on this server. Null if the user has no avatar.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
     /**
@@ -13006,8 +13010,9 @@ export interface UserWithApiKey {
     /** The time zone of the user, as an IANA name. */
     timezone: Timezone;
     /**
-     * The path of the largest avatar image on this server. Null if the user has no avatar.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
     /**
@@ -13200,8 +13205,9 @@ export interface MemberUser {
     /** An email address. It is stored in lower case. */
     email: Email;
     /**
-     * The path of the largest avatar image on this server. Null if the user has no avatar.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url: string | null;
 }
@@ -14955,13 +14961,19 @@ export type CheckoutStatus = "open" | "complete" | "expired";
  * @enum {string}
  */
 export type CheckoutMode = "payment" | "subscription";
+/**
+ * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
+ * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
+ */
+export type PageUrl = string;
 /** A payment page for one order. */
 export interface Checkout {
     /** The id of the checkout session. */
     id: CheckoutId;
     /**
+     * Format: uri
      * The payment page; redirect the customer there. Anyone with this URL can pay.
-     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
+     * @example https://api.example.com/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     url: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
@@ -14988,16 +15000,10 @@ export interface Checkout {
     total_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
-    /**
-     * Where the customer is redirected after the payment.
-     * @example https://shop.example/thanks
-     */
-    success_url: string;
-    /**
-     * Where the customer is redirected to leave without paying.
-     * @example https://shop.example/cart
-     */
-    cancel_url: string;
+    /** Where the customer is redirected after the payment. */
+    success_url: PageUrl;
+    /** Where the customer is redirected to leave without paying. */
+    cancel_url: PageUrl;
     /** When the session expires if it is not paid. */
     expires_at: Timestamp;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -15014,11 +15020,6 @@ export interface CheckoutList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
-/**
- * Absolute URL to redirect the customer to. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session.
- * @example https://shop.example/thanks?session={CHECKOUT_SESSION_ID}
- */
-export type PageUrl = string;
 /**
  * A new checkout session: either `order_id` or `items` is required.
  * @example {
@@ -15601,8 +15602,9 @@ export interface ProfileBefore {
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
     /**
-     * The path of the largest avatar image on this server. Null if the user has no avatar.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
     /**
@@ -15898,8 +15900,9 @@ export interface UserBefore {
     /** The time zone of the user, as an IANA name. */
     timezone?: Timezone;
     /**
-     * The path of the largest avatar image on this server. Null if the user has no avatar.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     avatar_url?: string | null;
     /**
@@ -16647,8 +16650,9 @@ export interface AvatarBefore {
     /** The ID of an avatar. It starts with `avt_`. */
     id?: AvatarId;
     /**
-     * The path of the largest image on this server, as in `avatar_url` of the profile.
-     * @example /v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     * Format: uri
+     * The URL of the largest image, as in `avatar_url` of the profile.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
      */
     url?: string;
     /** The images in all sizes. */
@@ -18406,8 +18410,9 @@ export interface CheckoutBefore {
     /** The id of the checkout session. */
     id?: CheckoutId;
     /**
+     * Format: uri
      * The payment page; redirect the customer there. Anyone with this URL can pay.
-     * @example http://localhost:3000/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
+     * @example https://api.example.com/pay/chk_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     url?: string;
     /** `payment` for a one-time order, `subscription` to start a subscription. */
@@ -18434,16 +18439,10 @@ export interface CheckoutBefore {
     total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency?: Currency;
-    /**
-     * Where the customer is redirected after the payment.
-     * @example https://shop.example/thanks
-     */
-    success_url?: string;
-    /**
-     * Where the customer is redirected to leave without paying.
-     * @example https://shop.example/cart
-     */
-    cancel_url?: string;
+    /** Where the customer is redirected after the payment. */
+    success_url?: PageUrl;
+    /** Where the customer is redirected to leave without paying. */
+    cancel_url?: PageUrl;
     /** When the session expires if it is not paid. */
     expires_at?: Timestamp;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */

@@ -34,13 +34,16 @@ export const invitations = {
     })
   },
 
-  async acceptInvitation(request, { db, events }) {
+  async acceptInvitation(request, { db, events, publicUrl }) {
     const { id } = request.params
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const invitation = await findOwnInvitation(tx, project, request)
       requireProjectStatus(project, request)
-      const member = await acceptInvitation(tx, project, invitation, request.principal.userId)
+      const member = await acceptInvitation(tx, project, invitation, {
+        userId: request.principal.userId,
+        origin: publicUrl(),
+      })
       await events.emit(tx, 'member.added', member)
       return { status: 201, body: member, headers: { location: `/v1/projects/${id}/members/${member.id}` } }
     })

@@ -16,12 +16,12 @@ import {
 } from '../services/projects/members.ts'
 
 export const members = {
-  async listMembers(request, { db }) {
+  async listMembers(request, { db, publicUrl }) {
     await openProject(db, request)
-    return { status: 200, body: await listMembers(db, request.params.id, request.query) }
+    return { status: 200, body: await listMembers(db, request.params.id, request.query, publicUrl()) }
   },
 
-  async addMember(request, { db, events }) {
+  async addMember(request, { db, events, publicUrl }) {
     const { user_id: userId, email, role, metadata } = request.body
     const address = email?.toLowerCase()
     const createdById = request.principal.userId
@@ -46,41 +46,46 @@ export const members = {
         const location = `/v1/projects/${project.id}/invitations/${invitation.id}`
         return { status: 202, body: invitation, headers: { location } }
       }
-      const member = await insertMember(tx, project, { userId: user.id, role, metadata, createdById })
+      const member = await insertMember(
+        tx,
+        project,
+        { userId: user.id, role, metadata, createdById },
+        publicUrl(),
+      )
       await events.emit(tx, 'member.added', member)
       const location = `/v1/projects/${project.id}/members/${member.id}`
       return { status: 201, body: member, headers: { location } }
     })
   },
 
-  async getMember(request, { db }) {
+  async getMember(request, { db, publicUrl }) {
     const { id, member_id: memberId } = request.params
     await openProject(db, request)
-    return { status: 200, body: await findMember(db, id, memberId) }
+    return { status: 200, body: await findMember(db, id, memberId, publicUrl()) }
   },
 
-  async updateMember(request, { db, events }) {
+  async updateMember(request, { db, events, publicUrl }) {
     const { id, member_id: memberId } = request.params
     const { role } = request.body
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const previous = await findMember(tx, id, memberId)
+      const previous = await findMember(tx, id, memberId, publicUrl())
       requireOwnerForOwnerRole(project, [previous.role, role ?? previous.role])
       requireProjectStatus(project, request)
       request.ifMatch(previous)
       const changes = changesOf(previous, request.body)
       if (changes === null) return { status: 200, body: previous }
-      const member = await updateMember(tx, previous, changes)
+      const member = await updateMember(tx, previous, changes, publicUrl())
       await events.emit(tx, 'member.updated', member, { previous })
       return { status: 200, body: member }
     })
   },
 
-  async removeMember(request, { db, events }) {
+  async removeMember(request, { db, events, publicUrl }) {
     const { id, member_id: memberId } = request.params
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const member = await findMember(tx, id, memberId)
+      const member = await findMember(tx, id, memberId, publicUrl())
       requireCanRemove(project, request.principal, member)
       requireProjectStatus(project, request)
       request.ifMatch(member)

@@ -8,17 +8,17 @@ import { readSettings, settingsColumns } from '../services/users/settings.ts'
 import { lockUser, toProfile } from '../services/users/users.ts'
 
 export const user = {
-  async getProfile({ principal }, { db }) {
+  async getProfile({ principal }, { db, publicUrl }) {
     const row = await db.prisma.user.findUnique({ where: { id: principal.userId } })
     if (row === null || row.status === 'deleted') throw unauthorized('disabled')
-    return { status: 200, body: toProfile(row) }
+    return { status: 200, body: toProfile(row, publicUrl()) }
   },
 
-  async updateProfile({ principal, body, ifMatch }, { db, events }) {
+  async updateProfile({ principal, body, ifMatch }, { db, events, publicUrl }) {
     return await db.transaction(async (tx) => {
       const row = await lockUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
-      const previous = toProfile(row)
+      const previous = toProfile(row, publicUrl())
       ifMatch(previous)
       const changes = changesOf(previous, body)
       if (changes === null) return { status: 200, body: previous }
@@ -27,6 +27,7 @@ export const user = {
           where: { id: row.id },
           data: { ...changes, updatedAt: timestampAfter(row.updatedAt) },
         }),
+        publicUrl(),
       )
       await events.emit(tx, 'profile.updated', profile, { previous, userId: row.id })
       return { status: 200, body: profile }

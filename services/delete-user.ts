@@ -25,6 +25,7 @@ const anonymized = {
 
 /**
  * Deletes a user in the transaction `tx`.
+ * @param origin of the server, for the URLs in events
  * @param ifMatch called with the locked user; throws 412 when the request's If-Match does not match.
  * @throws 404 when the user does not exist; 409 `last_admin` or `last_owner` for the last admin or owner.
  */
@@ -32,12 +33,12 @@ export async function deleteUser(
   tx: Db,
   events: Emitter,
   id: string,
-  ifMatch: (user: User) => void,
+  { origin, ifMatch }: { origin: string; ifMatch: (user: User) => void },
 ): Promise<void> {
   // Every writer locks projects first, then members, then users.
   await sql.lockProjects(tx, { user_id: id })
   const row = await lockAdminsAndUser(tx, id)
-  ifMatch(toUser(row))
+  ifMatch(toUser(row, origin))
   await sql.lockForDeletion(tx, { id })
   await requireNotLastAdmin(tx, id)
   if ((await sql.findSolelyOwnedProject(tx, { user_id: id })) !== undefined) {
@@ -49,7 +50,7 @@ export async function deleteUser(
   // No remaining member can restore these deleted projects. The next retention round purges them.
   await sql.expireSolelyOwnedProjects(tx, { user_id: id, days: restorableDays + 1 })
   await sql.transferProjects(tx, { user_id: id })
-  const memberships = await sql.deleteMemberships(tx, { user_id: id })
+  const memberships = await sql.deleteMemberships(tx, { user_id: id, origin })
   await tx.prisma.invitation.deleteMany({ where: { email: row.email! } })
   await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
   await tx.prisma.apiKey.deleteMany({ where: { userId: id } })

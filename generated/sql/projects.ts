@@ -77,13 +77,15 @@ export interface FindInvitationRow {
  * A member of a project.
  * @see prisma/sql/projects/find-member.sql
  */
-export const findMember = optional<{ id: string; project_id: string }, FindMemberRow>(
+export const findMember = optional<{ origin: string; id: string; project_id: string }, FindMemberRow>(
   'projects/find-member',
   `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
-jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
+jsonb_build_object(
+  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $1 || u.avatar_url
+) AS user
 FROM members m JOIN users u ON u.id = m.user_id
-WHERE m.id = $1 AND m.project_id = $2`,
-  ['id', 'project_id'],
+WHERE m.id = $2 AND m.project_id = $3`,
+  ['origin', 'id', 'project_id'],
 )
 export interface FindMemberRow {
   id: string
@@ -294,22 +296,24 @@ export interface ListInvitationsRow {
  * Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
  * @see prisma/sql/projects/list-members.sql
  */
-export const listMembers = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; role: readonly ('owner' | 'admin' | 'editor' | 'viewer')[]; pattern: string }, 'created_at' | 'name' | 'updated_at', ListMembersRow>(
+export const listMembers = page<{ origin: string; project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; role: readonly ('owner' | 'admin' | 'editor' | 'viewer')[]; pattern: string }, 'created_at' | 'name' | 'updated_at', ListMembersRow>(
   'projects/list-members',
   {
     select: `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
-jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
+jsonb_build_object(
+  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $1 || u.avatar_url
+) AS user
 FROM members m LEFT JOIN users u ON u.id = m.user_id
-WHERE m.project_id = $1`,
-    names: ['project_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'role', 'pattern'],
+WHERE m.project_id = $2`,
+    names: ['origin', 'project_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'role', 'pattern'],
     filters: {
-      created_after: { sql: `m.created_at >= $2`, searches: true },
-      created_before: { sql: `m.created_at < $3`, searches: true },
-      updated_after: { sql: `m.updated_at >= $4`, searches: true },
-      updated_before: { sql: `m.updated_at < $5`, searches: true },
-      metadata: { sql: `m.metadata <> '{}' AND m.metadata @> $6::jsonb`, searches: true },
-      role: { sql: `m.role = ANY($7)` },
-      pattern: { sql: `u.name ILIKE $8 OR u.email LIKE lower($8)`, searches: true },
+      created_after: { sql: `m.created_at >= $3`, searches: true },
+      created_before: { sql: `m.created_at < $4`, searches: true },
+      updated_after: { sql: `m.updated_at >= $5`, searches: true },
+      updated_before: { sql: `m.updated_at < $6`, searches: true },
+      metadata: { sql: `m.metadata <> '{}' AND m.metadata @> $7::jsonb`, searches: true },
+      role: { sql: `m.role = ANY($8)` },
+      pattern: { sql: `u.name ILIKE $9 OR u.email LIKE lower($9)`, searches: true },
     },
     sorts: {
       created_at: `m.created_at`,

@@ -9,12 +9,14 @@ type Schemas = components['schemas']
  * Deletes the memberships of a user and returns them.
  * @see prisma/sql/users/delete-memberships.sql
  */
-export const deleteMemberships = many<{ user_id: string }, DeleteMembershipsRow>(
+export const deleteMemberships = many<{ user_id: string; origin: string }, DeleteMembershipsRow>(
   'users/delete-memberships',
   `WITH deleted AS (DELETE FROM members WHERE user_id = $1 RETURNING *)
 SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
-jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user FROM deleted m JOIN users u ON u.id = m.user_id ORDER BY m.project_id`,
-  ['user_id'],
+jsonb_build_object(
+  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $2 || u.avatar_url
+) AS user FROM deleted m JOIN users u ON u.id = m.user_id ORDER BY m.project_id`,
+  ['user_id', 'origin'],
 )
 export interface DeleteMembershipsRow {
   id: string
@@ -165,24 +167,25 @@ export interface ListApiKeysRow {
  * The active and disabled users. `pattern` is a LIKE pattern.
  * @see prisma/sql/users/list-users.sql
  */
-export const listUsers = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'disabled' | 'deleted')[]; role: readonly ('user' | 'admin')[]; email: string; pattern: string }, 'created_at' | 'updated_at' | 'name' | 'email', ListUsersRow>(
+export const listUsers = page<{ origin: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'disabled' | 'deleted')[]; role: readonly ('user' | 'admin')[]; email: string; pattern: string }, 'created_at' | 'updated_at' | 'name' | 'email', ListUsersRow>(
   'users/list-users',
   {
-    select: `SELECT u.id, u.email AS "email", u.email_verified, u.name, u.bio, u.locale, u.timezone, u.avatar_url, u.status,
+    select: `SELECT u.id, u.email AS "email", u.email_verified, u.name, u.bio, u.locale, u.timezone,
+$1 || u.avatar_url AS avatar_url, u.status,
 u.role, u.metadata, u.created_at, u.updated_at
 FROM users u
 WHERE u.status <> 'deleted'`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'role', 'email', 'pattern'],
+    names: ['origin', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'role', 'email', 'pattern'],
     filters: {
-      created_after: { sql: `u.created_at >= $1`, searches: true },
-      created_before: { sql: `u.created_at < $2`, searches: true },
-      updated_after: { sql: `u.updated_at >= $3`, searches: true },
-      updated_before: { sql: `u.updated_at < $4`, searches: true },
-      metadata: { sql: `u.metadata <> '{}' AND u.metadata @> $5::jsonb`, searches: true },
-      status: { sql: `u.status = ANY($6)` },
-      role: { sql: `u.role = ANY($7)` },
-      email: { sql: `u.email = lower($8)` },
-      pattern: { sql: `u.name ILIKE $9 OR u.email LIKE lower($9)`, searches: true },
+      created_after: { sql: `u.created_at >= $2`, searches: true },
+      created_before: { sql: `u.created_at < $3`, searches: true },
+      updated_after: { sql: `u.updated_at >= $4`, searches: true },
+      updated_before: { sql: `u.updated_at < $5`, searches: true },
+      metadata: { sql: `u.metadata <> '{}' AND u.metadata @> $6::jsonb`, searches: true },
+      status: { sql: `u.status = ANY($7)` },
+      role: { sql: `u.role = ANY($8)` },
+      email: { sql: `u.email = lower($9)` },
+      pattern: { sql: `u.name ILIKE $10 OR u.email LIKE lower($10)`, searches: true },
     },
     sorts: {
       created_at: `u.created_at`,

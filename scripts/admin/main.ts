@@ -108,7 +108,7 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
       throw new AdminError(`\`${email}\` is not an e-mail address.`)
     const created = await db.transaction(async (tx) => {
       const user = await insertUser(tx, { email, emailVerified: true, name, role })
-      await events.emit(tx, 'user.created', toUser(user))
+      await events.emit(tx, 'user.created', toUser(user, ''))
       return {
         user,
         key: await insertApiKey(tx, keyMode, {

@@ -146,8 +146,8 @@ export async function acceptInvitation(
   tx: Db,
   project: { id: string },
   invitation: Invitation,
-  userId: string,
+  { userId, origin }: { userId: string; origin: string },
 ): Promise<Member> {
   const { role, metadata, created_by: createdById } = await closeInvitation(tx, invitation, 'accepted')
-  return await insertMember(tx, project, { userId, role, metadata, createdById })
+  return await insertMember(tx, project, { userId, role, metadata, createdById }, origin)
 }

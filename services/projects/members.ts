@@ -1,4 +1,5 @@
-// Members of a project, and the rule that only owners may add, change or remove owners.
+// Members of a project, and the rule that only owners may add, change or remove owners. `origin` is that of
+// the server, for the absolute URL of the avatar.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { Prisma } from '../../generated/prisma/client.ts'
@@ -19,17 +20,24 @@ export async function listMembers(
   db: Db,
   projectId: string,
   { q, ...query }: ListQuery<'listMembers'>,
+  origin: string,
 ): Promise<Page<Member>> {
   return await sql.listMembers(db, {
     project_id: projectId,
+    origin,
     pattern: q === undefined ? undefined : containsPattern(q),
     ...query,
   })
 }
 
 /** A member of the project. Throws 404 for a member of another project, too. */
-export async function findMember(db: Db, projectId: string, memberId: string): Promise<Member> {
-  const member = await sql.findMember(db, { id: memberId, project_id: projectId })
+export async function findMember(
+  db: Db,
+  projectId: string,
+  memberId: string,
+  origin: string,
+): Promise<Member> {
+  const member = await sql.findMember(db, { id: memberId, project_id: projectId, origin })
   if (member === undefined) throw notFound('member', memberId)
   return member
 }
@@ -56,6 +64,7 @@ export async function insertMember(
   tx: Db,
   project: { id: string },
   fields: { userId: string; role: Role; createdById: string; metadata?: Metadata },
+  origin: string,
 ): Promise<Member> {
   const id = newId('mem')
   try {
@@ -67,7 +76,7 @@ export async function insertMember(
     const duplicate = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
     throw duplicate ? conflict('member_exists', 'The user is already a member of this project.') : error
   }
-  return await findMember(tx, project.id, id)
+  return await findMember(tx, project.id, id, origin)
 }
 
 /** Updates a member of a locked project. Throws 409 `last_owner` when no owner would be left. */
@@ -75,6 +84,7 @@ export async function updateMember(
   tx: Db,
   member: Member,
   { role = member.role, metadata }: { role?: Role; metadata?: Metadata },
+  origin: string,
 ): Promise<Member> {
   if (member.role === 'owner' && role !== 'owner') await replaceOwner(tx, member)
   await tx.prisma.member.update({
@@ -82,7 +92,7 @@ export async function updateMember(
     data: { role, metadata },
     select: { id: true },
   })
-  return await findMember(tx, member.project_id, member.id)
+  return await findMember(tx, member.project_id, member.id, origin)
 }
 
 /** Removes a member from a locked project. Throws 409 `last_owner` when that would leave no owner. */

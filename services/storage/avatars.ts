@@ -62,15 +62,15 @@ export async function renderAvatar({ tempFiles }: Storage, upload: FilePart): Pr
   return { id, variants, files, discard }
 }
 
-export async function findAvatar(db: Db, userId: string): Promise<Avatar | null> {
+export async function findAvatar(db: Db, userId: string, origin: string): Promise<Avatar | null> {
   const row = await sql.findAvatarOfUser(db, { user_id: userId })
-  return row === undefined ? null : toAvatar(row)
+  return row === undefined ? null : toAvatar(row, origin)
 }
 
 /** Locks the user until the transaction ends, and reads the avatar. Throws 401 for a disabled user. */
-export async function lockAvatar(tx: Db, userId: string): Promise<Avatar | null> {
+export async function lockAvatar(tx: Db, userId: string, origin: string): Promise<Avatar | null> {
   if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
-  return await findAvatar(tx, userId)
+  return await findAvatar(tx, userId, origin)
 }
 
 /** Replaces the user's avatar by one whose blobs are stored. The user must be locked. */
@@ -78,11 +78,12 @@ export async function replaceAvatar(
   tx: Db,
   userId: string,
   { id, variants }: RenderedAvatar,
+  origin: string,
 ): Promise<Avatar> {
   await sql.deleteAvatarOfUser(tx, { user_id: userId })
   const { updated_at: updatedAt } = await sql.setAvatarUrl(tx, {
     user_id: userId,
-    avatar_url: urlOf(id, largestSize),
+    avatar_url: pathOf(id, largestSize),
   })
   const row = await sql.insertAvatar(tx, {
     id,
@@ -90,7 +91,7 @@ export async function replaceAvatar(
     variants: JSON.stringify(variants),
     updated_at: updatedAt,
   })
-  return toAvatar(row)
+  return toAvatar(row, origin)
 }
 
 /** The user must be locked. */
@@ -130,12 +131,12 @@ export async function toAvatarImage(
   }
 }
 
-function toAvatar({ id, variants, updated_at }: sql.FindAvatarRow): Avatar {
+function toAvatar({ id, variants, updated_at }: sql.FindAvatarRow, origin: string): Avatar {
   const { bytes, sha256 } = variants.find(({ size }) => size === largestSize)!
   return {
     id,
-    url: urlOf(id, largestSize),
-    variants: variants.map((variant) => ({ ...variant, url: urlOf(id, variant.size) })),
+    url: origin + pathOf(id, largestSize),
+    variants: variants.map((variant) => ({ ...variant, url: origin + pathOf(id, variant.size) })),
     content_type: avatarContentType,
     bytes,
     width: largestSize,
@@ -150,6 +151,6 @@ function blobKeyOf(id: string, size: Size): string {
   return `${id}-${size}`
 }
 
-function urlOf(id: string, size: Size): string {
+function pathOf(id: string, size: Size): string {
   return `/v1/avatars/${id}/${size}`
 }

@@ -14,12 +14,13 @@ import type { Changes } from '../../infra/changes.ts'
 
 export type User = components['schemas']['User']
 
-export function toProfile(row: UserRow): components['schemas']['Profile'] {
-  const { role, ...profile } = toUser(row)
+export function toProfile(row: UserRow, origin: string): components['schemas']['Profile'] {
+  const { role, ...profile } = toUser(row, origin)
   return profile
 }
 
-export function toUser(row: UserRow): User {
+/** @param origin of the server, for the absolute URL of the avatar */
+export function toUser(row: UserRow, origin: string): User {
   return {
     id: row.id,
     email: row.email!,
@@ -28,7 +29,7 @@ export function toUser(row: UserRow): User {
     bio: row.bio,
     locale: row.locale,
     timezone: row.timezone,
-    avatar_url: row.avatarUrl,
+    avatar_url: row.avatarUrl === null ? null : `${origin}${row.avatarUrl}`,
     status: row.status as 'active' | 'disabled',
     role: row.role,
     metadata: row.metadata as Record<string, string>,
@@ -37,8 +38,16 @@ export function toUser(row: UserRow): User {
   }
 }
 
-export async function listUsers(db: Db, { q, ...query }: ListQuery<'listUsers'>): Promise<Page<User>> {
-  return await sql.listUsers(db, { ...query, pattern: q === undefined ? undefined : containsPattern(q) })
+export async function listUsers(
+  db: Db,
+  { q, ...query }: ListQuery<'listUsers'>,
+  origin: string,
+): Promise<Page<User>> {
+  return await sql.listUsers(db, {
+    ...query,
+    origin,
+    pattern: q === undefined ? undefined : containsPattern(q),
+  })
 }
 
 /** Locks a user until the transaction ends. Returns null when the user does not exist or is deleted. */

@@ -1,5 +1,7 @@
 // Fields that all resources have: `updated_at`, and `metadata` from the creation on.
 import t from 'tap'
+import published from '../../generated/openapi.json' with { type: 'json' }
+import { resolve } from '../../scripts/generate/resolve.ts'
 import { createClient } from '../support/client.ts'
 import { createFileLink } from '../support/db-fixtures.ts'
 import {
@@ -19,6 +21,20 @@ const server = await startServer(t)
 
 /** Events never change. */
 const unchanging = ['getEvent']
+
+t.test('every URL is absolute', (t) => {
+  const schemas = Object.entries<any>(published.components.schemas)
+  for (const [name, { oneOf, ...schema }] of schemas) {
+    for (const { properties = {} } of oneOf ?? [schema]) {
+      for (const [property, declared] of Object.entries<any>(properties)) {
+        if (!/(^|_)url$/.test(property)) continue
+        const { format, pattern } = resolve(published, declared)
+        t.ok(format === 'uri' || pattern?.startsWith('^https?://'), `${name}.${property}`)
+      }
+    }
+  }
+  t.end()
+})
 
 t.test('every resource has updated_at', (t) => {
   for (const { id } of operationInfos.filter(({ method }) => method === 'GET')) {

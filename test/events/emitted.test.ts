@@ -596,7 +596,10 @@ t.test(
 t.test('events contain no secrets and no fields that the spec does not declare', async (t) => {
   const { database, events } = server.services
   await database.transaction(async (tx) => {
-    const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: server.admin.id } }))
+    const profile = toProfile(
+      await tx.prisma.user.findUniqueOrThrow({ where: { id: server.admin.id } }),
+      server.url,
+    )
     const canary = { ...profile, password_hash: 'canary', metadata: { note: 'kept' } }
     await events.emit(tx, 'profile.updated', canary, {
       previous: { ...canary, name: 'Before', secret: 'canary' } as never,

@@ -47,10 +47,15 @@ t.test('every accepted format is rendered as a square in three sizes', async (t)
     // The file name and the declared type do not matter.
     const { status, body } = await post(client, { bytes, name: 'page.html', type: 'text/html' })
     t.equal(status, 200, kind)
-    t.match(body, { content_type: 'image/webp', width: 256, height: 256, url: `/v1/avatars/${body.id}/256` })
+    t.match(body, {
+      content_type: 'image/webp',
+      width: 256,
+      height: 256,
+      url: `${server.url}/v1/avatars/${body.id}/256`,
+    })
     t.same(
       body.variants.map((variant: any) => [variant.size, variant.url]),
-      [64, 128, 256].map((size) => [size, `/v1/avatars/${body.id}/${size}`]),
+      [64, 128, 256].map((size) => [size, `${server.url}/v1/avatars/${body.id}/${size}`]),
     )
     for (const variant of body.variants) {
       const image = await imageAt(variant.url)
@@ -513,7 +518,7 @@ t.test('the avatar of a deleted user is deleted', async (t) => {
   t.equal((await server.admin.client.delete(`/users/${person.id}`)).status, 204)
   t.equal(await server.services.database.prisma.avatar.count({ where: { userId: person.id } }), 0)
   t.same(await queuedBlobs(body.id), keysOf(body.id))
-  t.equal((await download(server.url, body.url.slice(3))).status, 404)
+  t.equal((await download(server.url, pathOf(body.url))).status, 404)
 })
 
 t.test('an upload repeated with its Idempotency-Key counts once', async (t) => {
@@ -555,7 +560,7 @@ t.test(
     const { body: avatar } = await person.client.get('/user/avatar')
     t.equal((await person.client.get('/user/profile')).body.avatar_url, avatar.url)
     for (const { body } of replies) {
-      t.equal((await download(server.url, body.url.slice(3))).status, body.id === avatar.id ? 200 : 404)
+      t.equal((await download(server.url, pathOf(body.url))).status, body.id === avatar.id ? 200 : 404)
       t.same(await queuedBlobs(body.id), body.id === avatar.id ? [] : keysOf(body.id))
     }
     t.equal((await events(person)).filter((event) => event.type === 'avatar.updated').length, 8)
@@ -644,7 +649,7 @@ t.test('a storage error keeps the previous avatar', async (t) => {
   t.equal((await post(client, { bytes })).status, 503)
   t.same((await client.get('/user/avatar')).body, previous, 'the previous avatar stays')
   t.same(await server.services.database.prisma.deletedBlob.count(), 0)
-  const image = await download(server.url, previous.url.slice(3))
+  const image = await download(server.url, pathOf(previous.url))
   t.equal(image.status, 503)
   t.equal(image.headers.get('cache-control'), 'no-store')
 })
@@ -670,9 +675,7 @@ t.test('a page of another origin can embed the image', { skip: skipWithoutBrowse
       'cross-origin-embedder-policy': 'require-corp',
       'cross-origin-opener-policy': 'same-origin',
     })
-    response.end(
-      avatar.variants.map(({ size, url }: any) => `<img id="a${size}" src="${server.url}${url}">`).join(''),
-    )
+    response.end(avatar.variants.map(({ size, url }: any) => `<img id="a${size}" src="${url}">`).join(''))
   })
   await new Promise<void>((resolve) => {
     elsewhere.listen(0, '127.0.0.1', resolve)
@@ -700,7 +703,7 @@ t.test('a page of another origin can embed the image', { skip: skipWithoutBrowse
     t.same(natural, [size, size])
   }
   t.same(warnings, [])
-  await page.goto(`${server.url}${avatar.url}`)
+  await page.goto(avatar.url)
   t.equal(await page.evaluate('document.contentType'), 'image/webp', 'opened directly it is an image')
 })
 
@@ -713,7 +716,7 @@ async function post(client: Client, { headers, ...content }: Upload): Promise<Re
 }
 
 async function imageAt(url: string): Promise<{ headers: Headers; bytes: Buffer }> {
-  const image = await download(server.url, url.slice('/v1'.length))
+  const image = await download(server.url, pathOf(url))
   if (image.status !== 200) throw new Error(`the download of the image failed: ${image.status}`)
   return image
 }
@@ -787,4 +790,9 @@ function box(kind: string, data: Buffer): Buffer {
 
 function endOfGifHead(gif: Buffer): number {
   return 13 + ((gif[10] & 0x80) === 0 ? 0 : 3 * 2 ** ((gif[10] & 7) + 1))
+}
+
+/** The path of a URL of this server, below /v1. */
+function pathOf(url: string): string {
+  return url.slice(`${server.url}/v1`.length)
 }

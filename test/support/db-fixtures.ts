@@ -60,6 +60,7 @@ export async function createMember(
       server.services.database,
       { id: projectId },
       { userId, role, createdById: server.admin.id },
+      server.url,
     )
   ).id
 }
@@ -138,11 +139,11 @@ export async function createInvitation(
 
 /** An event of the user. Reading it needs the scope `user:read`. */
 export async function createEvent(
-  { services: { database, events } }: TestServer,
+  { url, services: { database, events } }: TestServer,
   userId: string,
 ): Promise<string> {
   return await database.transaction(async (tx) => {
-    const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: userId } }))
+    const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: userId } }), url)
     return (await events.emit(tx, 'profile.updated', profile, { userId })).id
   })
 }
@@ -231,7 +232,7 @@ export async function randomImage(): Promise<Buffer> {
 }
 
 export async function createAvatar(
-  { services: { storage, database } }: TestServer,
+  { url, services: { storage, database } }: TestServer,
   userId: string,
 ): Promise<string> {
   const rendered = await renderAvatar(storage, {
@@ -240,7 +241,7 @@ export async function createAvatar(
   })
   return (
     await storage.storeBlobs(rendered.files, () =>
-      database.transaction((tx) => replaceAvatar(tx, userId, rendered)),
+      database.transaction((tx) => replaceAvatar(tx, userId, rendered, url)),
     )
   ).id
 }

@@ -4121,7 +4121,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     locale: string
     timezone: string
     /**
-     * The URL of the largest size of the avatar.
+     * The path of the largest size of the avatar on the server.
      */
     avatarUrl: string | null
     status: $Enums.UserStatus

@@ -2,4 +2,6 @@
 -- @type user Schemas['Member']['user']
 -- @type metadata Record<string, string>
 m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
-jsonb_build_object('id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', u.avatar_url) AS user
+jsonb_build_object(
+  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', :origin || u.avatar_url
+) AS user
