@@ -2,6 +2,7 @@
 // merged key by key, and an update that changes nothing writes nothing.
 import { isDeepStrictEqual } from 'node:util'
 import { invalidField } from './errors.ts'
+import { isObject } from './objects.ts'
 
 type Pairs = Record<string, string>
 
@@ -35,8 +36,4 @@ function mergePairs(current: Pairs, update: Record<string, string | null>): Pair
 function contains(value: unknown, part: unknown): boolean {
   if (!isObject(part) || !isObject(value)) return isDeepStrictEqual(value, part)
   return Object.entries(part).every(([key, member]) => member === undefined || contains(value[key], member))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 // Turns the errors of a compiled validator into problems with messages for people.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Location, Problem } from '../errors.ts'
+import { isObject } from '../objects.ts'
 import { TooManyProblems } from './formats.ts'
 import { fieldName, keysOf, valueAt } from './json-pointer.ts'
 
@@ -37,7 +38,7 @@ export function checkWith(
 /** Whether another error covers the error about a choice: that of its `oneOf`, or that it is no object. */
 function isCovered({ keyword, schemaPath, instancePath }: ErrorObject, value: unknown): boolean {
   if (/\/oneOf\/\d+\/required$/.test(schemaPath)) return true
-  return keyword === 'oneOf' && typeof valueAt(value, keysOf(instancePath)) !== 'object'
+  return keyword === 'oneOf' && !isObject(valueAt(value, keysOf(instancePath)))
 }
 
 function errorsOf(validate: ValidateFunction, value: unknown): ErrorObject[] | null {

@@ -1,8 +1,8 @@
 // Encodes the body of a request.
-import type { OperationRow } from './client.ts'
+import type { OperationRow } from './operation-row.ts'
 import { collected, isStreamedFile, uploadOf, type Uploadable } from './files.ts'
 import { encodeForm } from './form.ts'
-import { isWebPage } from './options.ts'
+import { isWebPage } from './environment.ts'
 import type { UploadBody } from './progress.ts'
 
 export interface EncodedBody {

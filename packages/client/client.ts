@@ -1,47 +1,20 @@
 // Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
 // with the API key, an Idempotency-Key if the operation accepts one, and retries.
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch'
-import { answerStream, type AnswerShape } from './answer-stream.ts'
+import { answerStream } from './answer-stream.ts'
 import { encodeBody } from './body.ts'
 import type { Clock } from './clock.ts'
 import { startDeadline } from './deadline.ts'
+import { isWebPage } from './environment.ts'
 import { ApiError, apiErrorOf, withAbortError } from './error.ts'
 import { readEvents, type StreamedEvent } from './events.ts'
-import { randomText, type FormShape } from './form.ts'
-import { isWebPage, settingsOf, type ClientOptions, type Settings } from './options.ts'
-import { itemsOf, listAnswer, pagesOf, type ListInput, type ListKind, type Page } from './pages.ts'
+import { randomText } from './form.ts'
+import type { OperationRow } from './operation-row.ts'
+import { settingsOf, type ClientOptions, type Settings } from './options.ts'
+import { itemsOf, listAnswer, pagesOf, type ListInput, type Page } from './pages.ts'
 import { withProgress, type Progress, type UploadBody } from './progress.ts'
 import { resourcesOf } from './resources.ts'
 import { RepeatableRequest, sendWithRetries, type RetryOptions, type Transport } from './retry.ts'
-
-/** A row of the generated table of operations. */
-export interface OperationRow {
-  method: string
-  path: string
-  /** The server's prefix of the path. */
-  prefix: string
-  /** The name by resource, such as `projects.members.add`, if it has one. */
-  name?: string
-  /** Whether there is a body; otherwise whether there are query parameters. */
-  body?: boolean
-  query?: boolean
-  /** The kind of the success body; null if there is none. */
-  answer: 'json' | 'text' | 'bytes' | 'events' | null
-  /** The media type of the request body, unless it is JSON or a form with a file. */
-  type?: string
-  form?: FormShape
-  /** Whether an operation with a form accepts JSON too. */
-  json?: boolean
-  /** Whether the operation accepts an Idempotency-Key. */
-  idempotent?: boolean
-  list?: ListKind
-  /** The events that end a stream. */
-  ends?: readonly string[]
-  /** Whether a stream can resume with Last-Event-ID. */
-  resumes?: boolean
-  /** The events of a stream that are an answer. */
-  answers?: AnswerShape
-}
 
 interface CallInput extends ListInput {
   path?: Record<string, string | number>

@@ -1,5 +1,6 @@
 // The options of a client, their defaults from the environment, and what is wrong with them.
 import { systemClock, type Clock } from './clock.ts'
+import { fromEnvironment, isWebPage } from './environment.ts'
 import { ConfigurationError } from './error.ts'
 import type { LogEntry, Transport } from './retry.ts'
 
@@ -69,16 +70,6 @@ export function settingsOf(options: ClientOptions, prefix: string): Settings {
     userAgent: options.userAgent,
     clock: options.clock ?? systemClock,
   }
-}
-
-/** An environment variable; undefined in browsers, and if it is empty. */
-export function fromEnvironment(name: string): string | undefined {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
-  return process?.env?.[name]?.trim() || undefined
-}
-
-export function isWebPage(): boolean {
-  return 'document' in globalThis
 }
 
 function baseUrlOf(value: unknown, prefix: string): string {

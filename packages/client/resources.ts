@@ -1,6 +1,6 @@
 // The methods by resource, such as `client.projects.members.add(id, body)`: the path's parameters, then the
 // body or the query, then the options.
-import type { OperationRow } from './client.ts'
+import type { OperationRow } from './operation-row.ts'
 
 type Method = (input?: any) => any
 

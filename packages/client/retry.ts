@@ -2,8 +2,8 @@
 // OPTIONS, PUT, DELETE, and any request with an Idempotency-Key. A body that can be read only once is not
 // retried.
 import { backOff, type Clock } from './clock.ts'
+import { isWebPage } from './environment.ts'
 import { ConnectionError, secondsToWait } from './error.ts'
-import { isWebPage } from './options.ts'
 
 export type Transport = (request: Request) => Promise<Response>
 

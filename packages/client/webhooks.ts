@@ -2,7 +2,7 @@
 // (https://www.standardwebhooks.com). Web Crypto, so that it runs in Node.js, at the edge and in browsers.
 import type { components } from '../../generated/client/types.d.ts'
 import { WebhookVerificationError } from './error.ts'
-import { fromEnvironment } from './options.ts'
+import { fromEnvironment } from './environment.ts'
 
 export interface WebhookRequest {
   /** The exact body of the request, before it is parsed. */

@@ -39,7 +39,7 @@ export interface Methods {
 ${methods}
 }
 `
-  return `${banner}import type { OperationRow } from './client.js'
+  return `${banner}import type { OperationRow } from './operation-row.js'
 ${imports(body, [...Object.entries(sharedTypes), ['types', exportsOf(contractTypes)]])}
 ${body}
 export declare const operationTable: Record<keyof Methods, OperationRow>

@@ -1,5 +1,5 @@
 // The table of operations that the client reads at run time.
-import type { OperationRow } from '../../packages/client/client.ts'
+import type { OperationRow } from '../../packages/client/operation-row.ts'
 import type { Operation } from './model.ts'
 import { resolve } from './resolve.ts'
 

@@ -34,8 +34,17 @@ const server = await startServer(t)
 const { prisma } = server.services.database
 /** lists.test.ts tests these for all lists. */
 const commonParameters = [
-  ...['page', 'limit', 'cursor', 'sort', 'order', 'after', 'metadata'],
-  ...['created_after', 'created_before', 'updated_after', 'updated_before'],
+  'page',
+  'limit',
+  'cursor',
+  'sort',
+  'order',
+  'after',
+  'metadata',
+  'created_after',
+  'created_before',
+  'updated_after',
+  'updated_before',
 ]
 const testedFilters = new Set<string>()
 

@@ -373,7 +373,7 @@ export function problemsOf(errors: ErrorObject[], root: Json, part: Part): Probl
         if (propertyName !== undefined) path.push(propertyName)
         if (keyword === 'oneOf' && isChoice(schema)) {
           const chosenFrom = path.reduce((at, key) => at?.[key], root)
-          if (typeof chosenFrom !== 'object') return []
+          if (Object.prototype.toString.call(chosenFrom) !== '[object Object]') return []
           const name = (schema as Json)[params.passingSchemas?.[1] ?? 0].required[0]
           const constraint = params.passingSchemas === null ? 'required' : 'oneOf'
           return [`${fieldOf([...path, name])} ${constraint}`]

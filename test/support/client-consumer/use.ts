@@ -1,13 +1,16 @@
 // Code of a project that uses the client. It must compile; each `@ts-expect-error` marks a type error.
-import { createPlatformClient, PlatformError, toFile, type components } from '@platform-api/client'
-import type {
-  ChatResponse,
-  ListProjectsQuery,
-  PlatformEvent,
-  Project,
-  ProjectCreate,
-  ProjectList,
-  StoredFile,
+import {
+  createPlatformClient,
+  PlatformError,
+  toFile,
+  type components,
+  type ChatResponse,
+  type ListProjectsQuery,
+  type PlatformEvent,
+  type Project,
+  type ProjectCreate,
+  type ProjectList,
+  type StoredFile,
 } from '@platform-api/client'
 import type { operations } from '@platform-api/client/types'
 
@@ -121,7 +124,7 @@ export async function useNames(file: StoredFile, event: PlatformEvent): Promise<
   await client.storage.files.upload({ file: toFile(new Blob(['x']), 'x.txt') })
 
   // @ts-expect-error an unknown resource
-  client.burners
+  void client.burners
   // @ts-expect-error a missing body
   await client.projects.create()
   // @ts-expect-error a missing parameter of the path
