@@ -326,7 +326,11 @@ const cancelSubscription = command(
     const reply = await post(`subscriptions/${subscription.id}/cancel`, { at_period_end: atEnd })
     assert.equal(
       summarize(reply),
-      status === 'canceled' || (status === 'active' && atEnd && cancelAtPeriodEnd) ? `409 ${status}` : '200',
+      status === 'canceled'
+        ? '409 canceled'
+        : status === 'active' && atEnd && cancelAtPeriodEnd
+          ? '409 scheduled'
+          : '200',
     )
     if (reply.status !== 200) return
     if (status === 'active' && atEnd) subscription.cancelAtPeriodEnd = true
@@ -342,9 +346,11 @@ const resume = command(
     const reply = await post(`subscriptions/${subscription.id}/resume`)
     assert.equal(
       summarize(reply),
-      subscription.status === 'active' && subscription.cancelAtPeriodEnd
-        ? '200'
-        : `409 ${subscription.status}`,
+      subscription.status !== 'active'
+        ? `409 ${subscription.status}`
+        : subscription.cancelAtPeriodEnd
+          ? '200'
+          : '409 not_scheduled',
     )
     if (reply.status === 200) subscription.cancelAtPeriodEnd = false
   },
