@@ -67,7 +67,7 @@ async function sent(server: TestServer, text: string, work: () => Promise<unknow
 }
 
 const forAll = 'FROM events e WHERE e.sequence > $1'
-const forOne = 'FROM event_log l LEFT JOIN LATERAL'
+const forOne = ') l LEFT JOIN LATERAL'
 const keys = 'FROM api_keys k'
 
 t.test('event streams', async (t) => {
