@@ -41,7 +41,20 @@ function declarationOf(id: OperationId): any {
 export function bodyOf(id: OperationId, { form = false } = {}): Schema {
   const { content } = declarationOf(id).requestBody
   const type = form ? 'multipart/form-data' : operations[id].body!.contentTypes[0]
-  return expanded(content[type].schema)
+  return withAllProperties(expanded(content[type].schema))
+}
+
+/** A union of objects as one object: with the properties of all, and what all require. */
+function withAllProperties({ oneOf, ...schema }: Schema): Schema {
+  if (oneOf === undefined) return schema
+  return {
+    ...schema,
+    type: 'object',
+    properties: Object.assign({}, ...oneOf.map((one: Schema) => expanded(one).properties)),
+    required: oneOf[0].required.filter((name: string) =>
+      oneOf.every(({ required }: Schema) => required.includes(name)),
+    ),
+  }
 }
 
 export function replyOf(id: OperationId, status: number): Schema | null {

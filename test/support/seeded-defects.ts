@@ -247,8 +247,8 @@ export const defects: Defect[] = [
   {
     name: 'a limit is ignored',
     file: 'services/users/users.ts',
-    text: 'sql.listUsers(db, { ...query,',
-    replacement: 'sql.listUsers(db, { ...query, limit: 100,',
+    text: 'sql.listUsers(db, {\n    ...query,',
+    replacement: 'sql.listUsers(db, {\n    ...query,\n    limit: 100,',
     operations: ['listUsers'],
     checks: ['pagination', 'page-length', 'page-duplicate', 'page-total', 'pages'],
   },
