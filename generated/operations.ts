@@ -3176,10 +3176,10 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     url: "/readyz",
     tag: "system",
     scopes: null,
-    rateLimit: null,
+    rateLimit: "health",
     validators: {"query":"queryNone"},
     body: null,
-    errors: [400,406,500],
+    errors: [400,406,429,500],
     replies: {
       200: {"contentType":"application/json","serializer":"replyReadiness"},
       503: {"contentType":"application/json","serializer":"replyReadiness"}
@@ -3199,10 +3199,11 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     url: "/openapi.json",
     tag: "system",
     scopes: null,
-    rateLimit: null,
+    rateLimit: "address",
     validators: {"query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
-    errors: [400,406,500],
+    static: true,
+    errors: [400,406,429,500],
     replies: {
       200: {"contentType":"application/json","serializer":"replyGetOpenapiJson200"},
       304: {"contentType":null}
@@ -3222,10 +3223,11 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     url: "/openapi.yaml",
     tag: "system",
     scopes: null,
-    rateLimit: null,
+    rateLimit: "address",
     validators: {"query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
-    errors: [400,500],
+    static: true,
+    errors: [400,429,500],
     replies: {
       200: {"contentType":"application/yaml"},
       304: {"contentType":null}
@@ -3245,10 +3247,11 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     url: "/docs",
     tag: "system",
     scopes: null,
-    rateLimit: null,
+    rateLimit: "address",
     validators: {"query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
-    errors: [400,500],
+    static: true,
+    errors: [400,429,500],
     replies: {
       200: {"contentType":"text/html"},
       304: {"contentType":null}

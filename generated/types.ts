@@ -12033,6 +12033,8 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12040,65 +12042,16 @@ export interface operations {
                     "application/json": Readiness;
                 };
             };
-            /** The request is invalid. `details.errors` lists all problems. */
-            400: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** The format of every error response. */
-                    "application/json": ErrorResponse;
-                };
-            };
-            /** The operation cannot produce a media type in `Accept`. */
-            406: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "NOT_ACCEPTABLE",
-                     *         "message": "This operation returns application/json only.",
-                     *         "details": {
-                     *           "field": "Accept",
-                     *           "constraint": "media_type",
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": ErrorResponse;
-                };
-            };
-            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
-            500: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "SERVER_ERROR",
-                     *         "message": "Something went wrong; it has been noted.",
-                     *         "details": {
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": ErrorResponse;
-                };
-            };
+            400: components["responses"]["InvalidRequest"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
             /** The server is not ready. `checks` names the failed check. */
             503: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
@@ -12122,6 +12075,8 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12131,70 +12086,11 @@ export interface operations {
                     };
                 };
             };
-            /** The resource still matches the `ETag` in `If-None-Match`. */
-            304: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** The request is invalid. `details.errors` lists all problems. */
-            400: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** The format of every error response. */
-                    "application/json": ErrorResponse;
-                };
-            };
-            /** The operation cannot produce a media type in `Accept`. */
-            406: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "NOT_ACCEPTABLE",
-                     *         "message": "This operation returns application/json only.",
-                     *         "details": {
-                     *           "field": "Accept",
-                     *           "constraint": "media_type",
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": ErrorResponse;
-                };
-            };
-            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
-            500: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "SERVER_ERROR",
-                     *         "message": "Something went wrong; it has been noted.",
-                     *         "details": {
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": ErrorResponse;
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
         };
     };
     getOpenapiYaml: {
@@ -12210,6 +12106,8 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12217,47 +12115,10 @@ export interface operations {
                     "application/yaml": string;
                 };
             };
-            /** The resource still matches the `ETag` in `If-None-Match`. */
-            304: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** The request is invalid. `details.errors` lists all problems. */
-            400: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** The format of every error response. */
-                    "application/json": ErrorResponse;
-                };
-            };
-            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
-            500: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "SERVER_ERROR",
-                     *         "message": "Something went wrong; it has been noted.",
-                     *         "details": {
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": ErrorResponse;
-                };
-            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
         };
     };
     getDocs: {
@@ -12273,6 +12134,8 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -12280,19 +12143,13 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** The resource still matches the `ETag` in `If-None-Match`. */
-            304: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            304: components["responses"]["NotModified"];
             /** The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12301,10 +12158,38 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
             /** An unexpected error occurred. Quote `details.request_id` when you report it. */
             500: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
                 };
                 content: {

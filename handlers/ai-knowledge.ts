@@ -11,7 +11,7 @@ import {
   requireValidChunking,
   updateKnowledgeBase,
 } from '../services/ai/knowledge/knowledge-bases.ts'
-import { searchPassages, toPassage } from '../services/ai/search/search.ts'
+import { toPassage } from '../services/ai/search/search.ts'
 import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const aiKnowledge = {
@@ -63,15 +63,16 @@ export const aiKnowledge = {
     })
   },
 
-  async searchKnowledgeBase(request, { db, providers }) {
+  async searchKnowledgeBase(request, { db, providers, searches }) {
     const { id } = await openKnowledgeBase(db, request)
     const {
       principal,
       body: { query, limit = 10, filters },
+      signal,
     } = request
-    const embedding = providers.embed === null ? null : (await providers.embed([query], request.signal))[0]
+    const embedding = providers.embed === null ? null : (await providers.embed([query], signal))[0]
     const search = { knowledgeBaseIds: [id], query, limit, filters, embedding }
-    const passages = await searchPassages(db, principal, search)
+    const { passages } = await searches.search(principal, search, signal)
     return { status: 200, body: { data: passages.map(toPassage) } }
   },
 } satisfies Handlers<'ai-knowledge'>

@@ -1,5 +1,6 @@
 // The composition root: creates each service once, and closes the services in order.
 import { createProviders, type Providers } from './ai/providers/providers.ts'
+import { Searches } from './ai/search/searches.ts'
 import { Generations } from './ai/chat/generation.ts'
 import type { ParsingJob } from './ai/knowledge/documents.ts'
 import type { Config } from '../infra/config/config.ts'
@@ -18,8 +19,12 @@ import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
+import { sharedFor } from '../infra/share.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
+
+/** Milliseconds for which the requests for readiness share the result of a check. */
+const checkIntervalMs = 1_000
 
 /** Every job queue that the services use. */
 export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue]
@@ -46,6 +51,8 @@ export interface Services {
   gateways: Gateways
   /** The queue of calls to the payment gateway. */
   gatewayJobs: Queue<GatewayJob>
+  /** Searches in knowledge bases. */
+  searches: Searches
   /** The AI answers that this process generates. */
   generations: Generations
   /** The readiness checks. Each throws when its dependency is not available. */
@@ -102,7 +109,16 @@ export function createServices({
   })
   const storage = createStorage(database, config, { onError })
   const providers = createProviders(config, { onError })
-  const generations = new Generations({ database, listener, principals, events, providers, onError })
+  const searches = new Searches(database, Math.ceil(config.databasePoolSize / 3))
+  const generations = new Generations({
+    database,
+    listener,
+    principals,
+    events,
+    providers,
+    searches,
+    onError,
+  })
   const gatewayJobs = jobs.queue<GatewayJob>(gatewayQueue)
   const gateways = createGateways(
     sandbox,
@@ -129,12 +145,18 @@ export function createServices({
     providers,
     gateways,
     gatewayJobs,
+    searches,
     generations,
-    checks: { database: () => database.ping(), queue: () => jobs.ping(), storage: () => storage.ping() },
+    checks: {
+      database: sharedFor(checkIntervalMs, () => database.ping()),
+      queue: sharedFor(checkIntervalMs, () => jobs.ping()),
+      storage: sharedFor(checkIntervalMs, () => storage.ping()),
+    },
     async close() {
       // A service closes before the services that it uses; the database closes last.
       await eventStreams.close()
       await generations.close()
+      await searches.close()
       await providers.close()
       await listener.close()
       await webhookClient.close()

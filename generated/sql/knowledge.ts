@@ -322,7 +322,7 @@ export const insertChunks = none<{ document_id: string; knowledge_base_id: strin
 SELECT id, $1, $2, $3, position, start, "end", page, heading, tokens, text,
   terms, counts, embedding
 FROM json_to_recordset($4::json) AS g (id text, position int, start int, "end" int, page int,
-  heading text, tokens int, text text, terms int[], counts smallint[], embedding real[])`,
+  heading text, tokens int, text text, terms bigint[], counts smallint[], embedding real[])`,
   ['document_id', 'knowledge_base_id', 'language', 'chunks'],
 )
 
@@ -560,6 +560,23 @@ export interface ListKnowledgeBasesRow {
   created_at: string
   updated_at: string
   project_id: string | null
+}
+
+/**
+ * The workspaces with queued documents, each with its owner: the owner of the project, or the user.
+ * @see prisma/sql/knowledge/list-waiting-workspaces.sql
+ */
+export const listWaitingWorkspaces = many<{}, ListWaitingWorkspacesRow>(
+  'knowledge/list-waiting-workspaces',
+  `SELECT DISTINCT k.space_id, coalesce(p.owner_id, k.space_id) AS "owner_id"
+FROM document_counts c
+  JOIN knowledge_bases k ON k.id = c.knowledge_base_id
+  LEFT JOIN projects p ON p.id = k.project_id
+WHERE c.status = 'queued' AND c.count > 0`,
+)
+export interface ListWaitingWorkspacesRow {
+  space_id: string
+  owner_id: string
 }
 
 /**

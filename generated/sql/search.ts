@@ -148,7 +148,7 @@ export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: 
     SELECT c.ctid AS place
     FROM chunks c JOIN documents d ON d.id = c.document_id AND ($3::text[] IS NULL OR d.id = ANY($3))
   AND ($4::jsonb IS NULL OR d.metadata @> $4)
-    WHERE c.terms @> p.terms::int[] LIMIT p.most) c
+    WHERE c.terms @> p.terms::bigint[] LIMIT p.most) c
   UNION
   SELECT c.place FROM (
     SELECT d.id FROM documents d
@@ -165,7 +165,7 @@ export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: 
     SELECT c.ctid AS place, q.word, q.weight,
       c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
     FROM candidates f JOIN chunks c ON c.ctid = f.place
-      JOIN unnest($10::text[], $11::int[], $12::int[], $13::float8[])
+      JOIN unnest($10::text[], $11::bigint[], $12::int[], $13::float8[])
         AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
     WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
   ) s GROUP BY 1, 2
@@ -197,7 +197,7 @@ export const rankByWords = many<{ probes: readonly string[]; limits: readonly nu
   SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
     SELECT c.ctid AS place
     FROM chunks c
-    WHERE c.terms @> p.terms::int[] LIMIT p.most) c
+    WHERE c.terms @> p.terms::bigint[] LIMIT p.most) c
   UNION
   SELECT c.place FROM (
     SELECT d.id FROM documents d
@@ -213,7 +213,7 @@ export const rankByWords = many<{ probes: readonly string[]; limits: readonly nu
     SELECT c.ctid AS place, q.word, q.weight,
       c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
     FROM candidates f JOIN chunks c ON c.ctid = f.place
-      JOIN unnest($8::text[], $9::int[], $10::int[], $11::float8[])
+      JOIN unnest($8::text[], $9::bigint[], $10::int[], $11::float8[])
         AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
     WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
   ) s GROUP BY 1, 2
@@ -234,13 +234,13 @@ export interface RankByWordsRow {
 }
 
 /**
- * The texts of chunks.
+ * The beginnings of the texts of chunks.
  * @see prisma/sql/search/read-chunk-texts.sql
  */
-export const readChunkTexts = many<{ ids: readonly string[] }, ReadChunkTextsRow>(
+export const readChunkTexts = many<{ length: number; ids: readonly string[] }, ReadChunkTextsRow>(
   'search/read-chunk-texts',
-  `SELECT id, text FROM chunks WHERE id = ANY($1)`,
-  ['ids'],
+  `SELECT id, left(text, $1) AS "text" FROM chunks WHERE id = ANY($2)`,
+  ['length', 'ids'],
 )
 export interface ReadChunkTextsRow {
   id: string

@@ -21,12 +21,16 @@ export interface RequestOrigin {
   actor: { type: 'api_key'; id: string; name: string; user_id: string } | null
 }
 
+/** Runs the statements of prisma/sql. */
+export interface SqlClient {
+  sql<Row>(statement: Statement<Row>, values: unknown[]): Promise<Row[]>
+}
+
 /** The database or a transaction. Services run their queries on it. */
-export interface Db {
+export interface Db extends SqlClient {
   /** The request that the queries belong to; null for background work. */
   request: RequestOrigin | null
   prisma: Omit<Client, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>
-  sql<Row>(statement: Statement<Row>, values: unknown[]): Promise<Row[]>
   /**
    * Runs `work` in a transaction, or in the current one. After a deadlock or a serialization failure `work`
    * runs again, so it must have no effect outside the database.
@@ -48,10 +52,19 @@ export interface Database extends Db {
   transaction<T>(work: (tx: Db) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The same database for a request, which the events of the request name. */
   forRequest(request: RequestOrigin): Db
+  /**
+   * Opens a pool of its own for statements that may be slow, so that they never take the connections of
+   * other requests.
+   */
+  openSqlPool(options: { poolSize: number; statementTimeout: number }): SqlPool
   /** Runs a trivial query. Throws when there is no answer within `milliseconds`, by default 2,000. */
   ping(milliseconds?: number): Promise<void>
   /** The API error for a database error; other errors as they are. */
   translateError(error: unknown): unknown
+  close(): Promise<void>
+}
+
+export interface SqlPool extends SqlClient {
   close(): Promise<void>
 }
 
@@ -83,21 +96,30 @@ export function openDatabase({
   onStatement,
   onRows,
 }: DatabaseOptions): Database {
-  const pool = createPool({ url, poolSize, statementTimeout, connectTimeout, onError, onStatement })
+  const shared = { url, connectTimeout, onError, onStatement }
+  const pool = createPool({ ...shared, poolSize, statementTimeout })
   const prisma = createPrismaClient(pool, { connectTimeout, onError })
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
   const transactions = new Transactions(prisma, toApiError, onRows)
 
-  const database: Database = {
-    pool,
-    prisma,
-    request: null,
-    async sql(statement, values) {
+  const sqlOn =
+    (pool: pg.Pool): SqlClient['sql'] =>
+    async (statement, values) => {
       try {
         return await query(pool, statement, values, onRows)
       } catch (error) {
         throw toApiError(error)
       }
+    }
+
+  const database: Database = {
+    pool,
+    prisma,
+    request: null,
+    sql: sqlOn(pool),
+    openSqlPool(options) {
+      const other = createPool({ ...shared, ...options })
+      return { sql: sqlOn(other), close: () => other.end() }
     },
     transaction: (work, options) => transactions.run(work, null, options),
     afterCommit: (effect) => {

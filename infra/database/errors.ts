@@ -45,6 +45,14 @@ export function isCommitRefused(error: unknown): boolean {
   return state !== null && !/^(08|57|40003)/.test(state)
 }
 
+/** The result of a statement, or `fallback` if PostgreSQL canceled it because of the statement timeout. */
+export async function orOnTimeout<T, F>(result: Promise<T>, fallback: F): Promise<T | F> {
+  return await result.catch((error: unknown) => {
+    if (sqlState(error instanceof ApiError ? error.cause : error) === '57014') return fallback
+    throw error
+  })
+}
+
 /** Whether a parameter has a value that its type does not accept. */
 export function isInvalidValue(error: unknown): boolean {
   return sqlState(error)?.startsWith('22') === true

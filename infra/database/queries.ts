@@ -1,12 +1,12 @@
 // What the generated functions of generated/sql are made of: each runs one statement of prisma/sql, prepared
 // on a connection of the pool or of the transaction. `label` names the statement's file in prisma/sql.
-import type { Db } from './database.ts'
+import type { SqlClient } from './database.ts'
 import { statement, type Statement } from './statements.ts'
 
 /** Nothing for a statement without parameters. */
 type Arguments<Parameters> = keyof Parameters extends never ? [] : [parameters: Parameters]
 
-type Query<Parameters, Result> = (db: Db, ...parameters: Arguments<Parameters>) => Promise<Result>
+type Query<Parameters, Result> = (db: SqlClient, ...parameters: Arguments<Parameters>) => Promise<Result>
 
 interface QueryOptions {
   /** The best plan depends on the values, so the statement is not prepared. Default false. */
@@ -61,7 +61,7 @@ function prepare<Row>(
   text: string,
   names: string[],
   { searches = false }: QueryOptions = {},
-): (db: Db, parameters?: any) => Promise<Row[]> {
+): (db: SqlClient, parameters?: any) => Promise<Row[]> {
   const prepared: Statement<Row> = { ...(searches ? { text } : statement<Row>(text)), label }
   return (db, parameters) => db.sql(prepared, valuesOf(names, parameters))
 }

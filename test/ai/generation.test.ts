@@ -259,7 +259,7 @@ t.test('if the embedding model fails, passages are found by words', async (t) =>
 })
 
 t.test('the time to generate an answer grows linearly with its length', { timeout: 120_000 }, async (t) => {
-  const { config, events, providers } = server.services
+  const { config, events, providers, searches } = server.services
   const pieces = 100_000
   async function* complete(): AsyncGenerator<CompletionPiece> {
     for (let i = 0; i < pieces; i++) {
@@ -274,6 +274,7 @@ t.test('the time to generate an answer grows linearly with its length', { timeou
     principals,
     events,
     providers: { ...providers, complete },
+    searches,
   })
   t.teardown(() => own.close())
   const operation = { id: 'createChat' } as OperationInfo
@@ -298,7 +299,7 @@ t.test('the time to generate an answer grows linearly with its length', { timeou
 })
 
 t.test('a follower that loses its permission gets an error event', async (t) => {
-  const { config, events, providers } = server.services
+  const { config, events, providers, searches } = server.services
   async function* complete({ signal }: CompletionRequest): AsyncGenerator<CompletionPiece> {
     for (;;) {
       signal!.throwIfAborted()
@@ -312,6 +313,7 @@ t.test('a follower that loses its permission gets an error event', async (t) => 
     principals,
     events,
     providers: { ...providers, complete },
+    searches,
     recheck: 100,
   })
   t.teardown(() => own.close())

@@ -7,7 +7,7 @@ import { unaccent } from '@electric-sql/pglite/contrib/unaccent'
 import { vector } from '@electric-sql/pglite/vector'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
 import t from 'tap'
-import { searchPassages } from '../../services/ai/search/search.ts'
+import { searchKnowledgeBases } from '../../services/ai/search/search.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
@@ -47,7 +47,8 @@ t.test('pgvector and plain SQL find the same passages with the same scores', asy
   const ask = async (): Promise<Array<Array<[string, number]>>> => {
     const answers = []
     for (const question of questions) {
-      const found = await searchPassages(db, ada, { knowledgeBaseIds: [base], limit: 20, ...question })
+      const search = { knowledgeBaseIds: [base], limit: 20, ...question }
+      const { passages: found } = await searchKnowledgeBases(db, ada, search)
       answers.push(found.map(({ text, score }): [string, number] => [text, Math.round(score * 1e4) / 1e4]))
     }
     return answers

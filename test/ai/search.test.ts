@@ -1,7 +1,12 @@
 // Retrieval: access, ranking, filters, languages and the index counts.
 import t from 'tap'
+import { statement } from '../../infra/database/statements.ts'
 import { replaceChunks } from '../../services/ai/knowledge/chunk-index.ts'
-import { searchPassages, type PassageSearch, type RetrievedPassage } from '../../services/ai/search/search.ts'
+import {
+  searchKnowledgeBases,
+  type PassageSearch,
+  type RetrievedPassage,
+} from '../../services/ai/search/search.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -26,7 +31,8 @@ async function find(
   query: string,
   more: Partial<PassageSearch> = {},
 ): Promise<RetrievedPassage[]> {
-  return await searchPassages(db, principal, { knowledgeBaseIds: [bases].flat(), query, limit: 10, ...more })
+  const search = { knowledgeBaseIds: [bases].flat(), query, limit: 10, ...more }
+  return (await searchKnowledgeBases(db, principal, search)).passages
 }
 
 const texts = (passages: RetrievedPassage[]): string[] => passages.map(({ text }) => text)
@@ -298,6 +304,16 @@ t.test('texts in scripts without spaces are found by parts', async (t) => {
   ] as const) {
     t.equal((await find(ada, base, query))[0]?.text, documents[at], query)
   }
+})
+
+t.test('words are found when their ids have more than 32 bits', async (t) => {
+  await db.sql(statement("SELECT setval('lexemes_id_seq', 8589934592)"), [])
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
+  await addDocument(db, base, 'A walrus sleeps on the pier.')
+  await addDocument(db, base, 'The lighthouse keeper reads.')
+  t.same(texts(await find(ada, base, 'walrus pier')), ['A walrus sleeps on the pier.'])
+  t.same(texts(await find(ada, base, 'lighthous')), ['The lighthouse keeper reads.'], 'a misspelled word')
 })
 
 t.test('no query makes the search fail', async (t) => {

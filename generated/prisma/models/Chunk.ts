@@ -43,7 +43,7 @@ export type ChunkSumAggregateOutputType = {
   endIndex: number | null
   page: number | null
   tokens: number | null
-  terms: number[]
+  terms: bigint[]
   termCounts: number[]
   embedding: number[]
 }
@@ -261,7 +261,7 @@ export type ChunkGroupByOutputType = {
   tokens: number
   text: string
   language: string
-  terms: number[]
+  terms: bigint[]
   termCounts: number[]
   embedding: number[]
   _count: ChunkCountAggregateOutputType | null
@@ -301,7 +301,7 @@ export type ChunkWhereInput = {
   tokens?: Prisma.IntFilter<"Chunk"> | number
   text?: Prisma.StringFilter<"Chunk"> | string
   language?: Prisma.StringFilter<"Chunk"> | string
-  terms?: Prisma.IntNullableListFilter<"Chunk">
+  terms?: Prisma.BigIntNullableListFilter<"Chunk">
   termCounts?: Prisma.IntNullableListFilter<"Chunk">
   embedding?: Prisma.FloatNullableListFilter<"Chunk">
   document?: Prisma.XOR<Prisma.DocumentScalarRelationFilter, Prisma.DocumentWhereInput>
@@ -340,7 +340,7 @@ export type ChunkWhereUniqueInput = Prisma.AtLeast<{
   tokens?: Prisma.IntFilter<"Chunk"> | number
   text?: Prisma.StringFilter<"Chunk"> | string
   language?: Prisma.StringFilter<"Chunk"> | string
-  terms?: Prisma.IntNullableListFilter<"Chunk">
+  terms?: Prisma.BigIntNullableListFilter<"Chunk">
   termCounts?: Prisma.IntNullableListFilter<"Chunk">
   embedding?: Prisma.FloatNullableListFilter<"Chunk">
   document?: Prisma.XOR<Prisma.DocumentScalarRelationFilter, Prisma.DocumentWhereInput>
@@ -383,7 +383,7 @@ export type ChunkScalarWhereWithAggregatesInput = {
   tokens?: Prisma.IntWithAggregatesFilter<"Chunk"> | number
   text?: Prisma.StringWithAggregatesFilter<"Chunk"> | string
   language?: Prisma.StringWithAggregatesFilter<"Chunk"> | string
-  terms?: Prisma.IntNullableListFilter<"Chunk">
+  terms?: Prisma.BigIntNullableListFilter<"Chunk">
   termCounts?: Prisma.IntNullableListFilter<"Chunk">
   embedding?: Prisma.FloatNullableListFilter<"Chunk">
 }
@@ -399,7 +399,7 @@ export type ChunkCreateInput = {
   tokens: number
   text: string
   language?: string
-  terms?: Prisma.ChunkCreatetermsInput | number[]
+  terms?: Prisma.ChunkCreatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
   embedding?: Prisma.ChunkCreateembeddingInput | number[]
   document: Prisma.DocumentCreateNestedOneWithoutChunksInput
@@ -417,7 +417,7 @@ export type ChunkUncheckedCreateInput = {
   tokens: number
   text: string
   language?: string
-  terms?: Prisma.ChunkCreatetermsInput | number[]
+  terms?: Prisma.ChunkCreatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
   embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
@@ -433,7 +433,7 @@ export type ChunkUpdateInput = {
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
-  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  terms?: Prisma.ChunkUpdatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
   embedding?: Prisma.ChunkUpdateembeddingInput | number[]
   document?: Prisma.DocumentUpdateOneRequiredWithoutChunksNestedInput
@@ -451,7 +451,7 @@ export type ChunkUncheckedUpdateInput = {
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
-  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  terms?: Prisma.ChunkUpdatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
   embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
@@ -468,7 +468,7 @@ export type ChunkCreateManyInput = {
   tokens: number
   text: string
   language?: string
-  terms?: Prisma.ChunkCreatetermsInput | number[]
+  terms?: Prisma.ChunkCreatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
   embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
@@ -484,7 +484,7 @@ export type ChunkUpdateManyMutationInput = {
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
-  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  terms?: Prisma.ChunkUpdatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
   embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
@@ -501,7 +501,7 @@ export type ChunkUncheckedUpdateManyInput = {
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
-  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  terms?: Prisma.ChunkUpdatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
   embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
@@ -514,6 +514,14 @@ export type ChunkListRelationFilter = {
 
 export type ChunkOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
+}
+
+export type BigIntNullableListFilter<$PrismaModel = never> = {
+  equals?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  has?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
+  hasEvery?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
+  hasSome?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
 }
 
 export type IntNullableListFilter<$PrismaModel = never> = {
@@ -642,7 +650,7 @@ export type ChunkUncheckedUpdateManyWithoutDocumentNestedInput = {
 }
 
 export type ChunkCreatetermsInput = {
-  set: number[]
+  set: bigint[] | number[]
 }
 
 export type ChunkCreatetermCountsInput = {
@@ -654,8 +662,8 @@ export type ChunkCreateembeddingInput = {
 }
 
 export type ChunkUpdatetermsInput = {
-  set?: number[]
-  push?: number | number[]
+  set?: bigint[] | number[]
+  push?: bigint | number | bigint[] | number[]
 }
 
 export type ChunkUpdatetermCountsInput = {
@@ -679,7 +687,7 @@ export type ChunkCreateWithoutDocumentInput = {
   tokens: number
   text: string
   language?: string
-  terms?: Prisma.ChunkCreatetermsInput | number[]
+  terms?: Prisma.ChunkCreatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
   embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
@@ -695,7 +703,7 @@ export type ChunkUncheckedCreateWithoutDocumentInput = {
   tokens: number
   text: string
   language?: string
-  terms?: Prisma.ChunkCreatetermsInput | number[]
+  terms?: Prisma.ChunkCreatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
   embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
@@ -741,7 +749,7 @@ export type ChunkScalarWhereInput = {
   tokens?: Prisma.IntFilter<"Chunk"> | number
   text?: Prisma.StringFilter<"Chunk"> | string
   language?: Prisma.StringFilter<"Chunk"> | string
-  terms?: Prisma.IntNullableListFilter<"Chunk">
+  terms?: Prisma.BigIntNullableListFilter<"Chunk">
   termCounts?: Prisma.IntNullableListFilter<"Chunk">
   embedding?: Prisma.FloatNullableListFilter<"Chunk">
 }
@@ -757,7 +765,7 @@ export type ChunkCreateManyDocumentInput = {
   tokens: number
   text: string
   language?: string
-  terms?: Prisma.ChunkCreatetermsInput | number[]
+  terms?: Prisma.ChunkCreatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkCreatetermCountsInput | number[]
   embedding?: Prisma.ChunkCreateembeddingInput | number[]
 }
@@ -773,7 +781,7 @@ export type ChunkUpdateWithoutDocumentInput = {
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
-  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  terms?: Prisma.ChunkUpdatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
   embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
@@ -789,7 +797,7 @@ export type ChunkUncheckedUpdateWithoutDocumentInput = {
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
-  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  terms?: Prisma.ChunkUpdatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
   embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
@@ -805,7 +813,7 @@ export type ChunkUncheckedUpdateManyWithoutDocumentInput = {
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
   text?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
-  terms?: Prisma.ChunkUpdatetermsInput | number[]
+  terms?: Prisma.ChunkUpdatetermsInput | bigint[] | number[]
   termCounts?: Prisma.ChunkUpdatetermCountsInput | number[]
   embedding?: Prisma.ChunkUpdateembeddingInput | number[]
 }
@@ -923,7 +931,7 @@ export type $ChunkPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     /**
      * The ids of the chunk's lexemes, in ascending order.
      */
-    terms: number[]
+    terms: bigint[]
     /**
      * The frequency of each lexeme in `terms`. A word in a heading counts more than once.
      */
@@ -1367,7 +1375,7 @@ export interface ChunkFieldRefs {
   readonly tokens: Prisma.FieldRef<"Chunk", 'Int'>
   readonly text: Prisma.FieldRef<"Chunk", 'String'>
   readonly language: Prisma.FieldRef<"Chunk", 'String'>
-  readonly terms: Prisma.FieldRef<"Chunk", 'Int[]'>
+  readonly terms: Prisma.FieldRef<"Chunk", 'BigInt[]'>
   readonly termCounts: Prisma.FieldRef<"Chunk", 'Int[]'>
   readonly embedding: Prisma.FieldRef<"Chunk", 'Float[]'>
 }

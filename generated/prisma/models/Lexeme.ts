@@ -33,19 +33,19 @@ export type LexemeAvgAggregateOutputType = {
 }
 
 export type LexemeSumAggregateOutputType = {
-  id: number | null
+  id: bigint | null
   chunks: number | null
 }
 
 export type LexemeMinAggregateOutputType = {
-  id: number | null
+  id: bigint | null
   knowledgeBaseId: string | null
   lexeme: string | null
   chunks: number | null
 }
 
 export type LexemeMaxAggregateOutputType = {
-  id: number | null
+  id: bigint | null
   knowledgeBaseId: string | null
   lexeme: string | null
   chunks: number | null
@@ -179,7 +179,7 @@ export type LexemeGroupByArgs<ExtArgs extends runtime.Types.Extensions.InternalA
 }
 
 export type LexemeGroupByOutputType = {
-  id: number
+  id: bigint
   knowledgeBaseId: string
   lexeme: string
   chunks: number
@@ -209,7 +209,7 @@ export type LexemeWhereInput = {
   AND?: Prisma.LexemeWhereInput | Prisma.LexemeWhereInput[]
   OR?: Prisma.LexemeWhereInput[]
   NOT?: Prisma.LexemeWhereInput | Prisma.LexemeWhereInput[]
-  id?: Prisma.IntFilter<"Lexeme"> | number
+  id?: Prisma.BigIntFilter<"Lexeme"> | bigint | number
   knowledgeBaseId?: Prisma.StringFilter<"Lexeme"> | string
   lexeme?: Prisma.StringFilter<"Lexeme"> | string
   chunks?: Prisma.IntFilter<"Lexeme"> | number
@@ -223,7 +223,7 @@ export type LexemeOrderByWithRelationInput = {
 }
 
 export type LexemeWhereUniqueInput = Prisma.AtLeast<{
-  id?: number
+  id?: bigint | number
   knowledgeBaseId_lexeme?: Prisma.LexemeKnowledgeBaseIdLexemeCompoundUniqueInput
   AND?: Prisma.LexemeWhereInput | Prisma.LexemeWhereInput[]
   OR?: Prisma.LexemeWhereInput[]
@@ -249,53 +249,56 @@ export type LexemeScalarWhereWithAggregatesInput = {
   AND?: Prisma.LexemeScalarWhereWithAggregatesInput | Prisma.LexemeScalarWhereWithAggregatesInput[]
   OR?: Prisma.LexemeScalarWhereWithAggregatesInput[]
   NOT?: Prisma.LexemeScalarWhereWithAggregatesInput | Prisma.LexemeScalarWhereWithAggregatesInput[]
-  id?: Prisma.IntWithAggregatesFilter<"Lexeme"> | number
+  id?: Prisma.BigIntWithAggregatesFilter<"Lexeme"> | bigint | number
   knowledgeBaseId?: Prisma.StringWithAggregatesFilter<"Lexeme"> | string
   lexeme?: Prisma.StringWithAggregatesFilter<"Lexeme"> | string
   chunks?: Prisma.IntWithAggregatesFilter<"Lexeme"> | number
 }
 
 export type LexemeCreateInput = {
+  id?: bigint | number
   knowledgeBaseId: string
   lexeme: string
   chunks: number
 }
 
 export type LexemeUncheckedCreateInput = {
-  id?: number
+  id?: bigint | number
   knowledgeBaseId: string
   lexeme: string
   chunks: number
 }
 
 export type LexemeUpdateInput = {
+  id?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   lexeme?: Prisma.StringFieldUpdateOperationsInput | string
   chunks?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type LexemeUncheckedUpdateInput = {
-  id?: Prisma.IntFieldUpdateOperationsInput | number
+  id?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   lexeme?: Prisma.StringFieldUpdateOperationsInput | string
   chunks?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type LexemeCreateManyInput = {
-  id?: number
+  id?: bigint | number
   knowledgeBaseId: string
   lexeme: string
   chunks: number
 }
 
 export type LexemeUpdateManyMutationInput = {
+  id?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   lexeme?: Prisma.StringFieldUpdateOperationsInput | string
   chunks?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type LexemeUncheckedUpdateManyInput = {
-  id?: Prisma.IntFieldUpdateOperationsInput | number
+  id?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   lexeme?: Prisma.StringFieldUpdateOperationsInput | string
   chunks?: Prisma.IntFieldUpdateOperationsInput | number
@@ -373,7 +376,7 @@ export type $LexemePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
   name: "Lexeme"
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
-    id: number
+    id: bigint
     knowledgeBaseId: string
     lexeme: string
     /**
@@ -803,7 +806,7 @@ export interface Prisma__LexemeClient<T, Null = never, ExtArgs extends runtime.T
  * Fields of the Lexeme model
  */
 export interface LexemeFieldRefs {
-  readonly id: Prisma.FieldRef<"Lexeme", 'Int'>
+  readonly id: Prisma.FieldRef<"Lexeme", 'BigInt'>
   readonly knowledgeBaseId: Prisma.FieldRef<"Lexeme", 'String'>
   readonly lexeme: Prisma.FieldRef<"Lexeme", 'String'>
   readonly chunks: Prisma.FieldRef<"Lexeme", 'Int'>

@@ -37,7 +37,7 @@ export type RemovedChunkAvgAggregateOutputType = {
 export type RemovedChunkSumAggregateOutputType = {
   id: bigint | null
   tokens: number | null
-  terms: number[]
+  terms: bigint[]
 }
 
 export type RemovedChunkMinAggregateOutputType = {
@@ -190,7 +190,7 @@ export type RemovedChunkGroupByOutputType = {
   knowledgeBaseId: string
   language: string
   tokens: number
-  terms: number[]
+  terms: bigint[]
   _count: RemovedChunkCountAggregateOutputType | null
   _avg: RemovedChunkAvgAggregateOutputType | null
   _sum: RemovedChunkSumAggregateOutputType | null
@@ -221,7 +221,7 @@ export type RemovedChunkWhereInput = {
   knowledgeBaseId?: Prisma.StringFilter<"RemovedChunk"> | string
   language?: Prisma.StringFilter<"RemovedChunk"> | string
   tokens?: Prisma.IntFilter<"RemovedChunk"> | number
-  terms?: Prisma.IntNullableListFilter<"RemovedChunk">
+  terms?: Prisma.BigIntNullableListFilter<"RemovedChunk">
 }
 
 export type RemovedChunkOrderByWithRelationInput = {
@@ -240,7 +240,7 @@ export type RemovedChunkWhereUniqueInput = Prisma.AtLeast<{
   knowledgeBaseId?: Prisma.StringFilter<"RemovedChunk"> | string
   language?: Prisma.StringFilter<"RemovedChunk"> | string
   tokens?: Prisma.IntFilter<"RemovedChunk"> | number
-  terms?: Prisma.IntNullableListFilter<"RemovedChunk">
+  terms?: Prisma.BigIntNullableListFilter<"RemovedChunk">
 }, "id">
 
 export type RemovedChunkOrderByWithAggregationInput = {
@@ -264,7 +264,7 @@ export type RemovedChunkScalarWhereWithAggregatesInput = {
   knowledgeBaseId?: Prisma.StringWithAggregatesFilter<"RemovedChunk"> | string
   language?: Prisma.StringWithAggregatesFilter<"RemovedChunk"> | string
   tokens?: Prisma.IntWithAggregatesFilter<"RemovedChunk"> | number
-  terms?: Prisma.IntNullableListFilter<"RemovedChunk">
+  terms?: Prisma.BigIntNullableListFilter<"RemovedChunk">
 }
 
 export type RemovedChunkCreateInput = {
@@ -272,7 +272,7 @@ export type RemovedChunkCreateInput = {
   knowledgeBaseId: string
   language: string
   tokens: number
-  terms?: Prisma.RemovedChunkCreatetermsInput | number[]
+  terms?: Prisma.RemovedChunkCreatetermsInput | bigint[] | number[]
 }
 
 export type RemovedChunkUncheckedCreateInput = {
@@ -280,7 +280,7 @@ export type RemovedChunkUncheckedCreateInput = {
   knowledgeBaseId: string
   language: string
   tokens: number
-  terms?: Prisma.RemovedChunkCreatetermsInput | number[]
+  terms?: Prisma.RemovedChunkCreatetermsInput | bigint[] | number[]
 }
 
 export type RemovedChunkUpdateInput = {
@@ -288,7 +288,7 @@ export type RemovedChunkUpdateInput = {
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
-  terms?: Prisma.RemovedChunkUpdatetermsInput | number[]
+  terms?: Prisma.RemovedChunkUpdatetermsInput | bigint[] | number[]
 }
 
 export type RemovedChunkUncheckedUpdateInput = {
@@ -296,7 +296,7 @@ export type RemovedChunkUncheckedUpdateInput = {
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
-  terms?: Prisma.RemovedChunkUpdatetermsInput | number[]
+  terms?: Prisma.RemovedChunkUpdatetermsInput | bigint[] | number[]
 }
 
 export type RemovedChunkCreateManyInput = {
@@ -304,7 +304,7 @@ export type RemovedChunkCreateManyInput = {
   knowledgeBaseId: string
   language: string
   tokens: number
-  terms?: Prisma.RemovedChunkCreatetermsInput | number[]
+  terms?: Prisma.RemovedChunkCreatetermsInput | bigint[] | number[]
 }
 
 export type RemovedChunkUpdateManyMutationInput = {
@@ -312,7 +312,7 @@ export type RemovedChunkUpdateManyMutationInput = {
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
-  terms?: Prisma.RemovedChunkUpdatetermsInput | number[]
+  terms?: Prisma.RemovedChunkUpdatetermsInput | bigint[] | number[]
 }
 
 export type RemovedChunkUncheckedUpdateManyInput = {
@@ -320,7 +320,7 @@ export type RemovedChunkUncheckedUpdateManyInput = {
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
   language?: Prisma.StringFieldUpdateOperationsInput | string
   tokens?: Prisma.IntFieldUpdateOperationsInput | number
-  terms?: Prisma.RemovedChunkUpdatetermsInput | number[]
+  terms?: Prisma.RemovedChunkUpdatetermsInput | bigint[] | number[]
 }
 
 export type RemovedChunkCountOrderByAggregateInput = {
@@ -358,12 +358,12 @@ export type RemovedChunkSumOrderByAggregateInput = {
 }
 
 export type RemovedChunkCreatetermsInput = {
-  set: number[]
+  set: bigint[] | number[]
 }
 
 export type RemovedChunkUpdatetermsInput = {
-  set?: number[]
-  push?: number | number[]
+  set?: bigint[] | number[]
+  push?: bigint | number | bigint[] | number[]
 }
 
 
@@ -410,7 +410,7 @@ export type $RemovedChunkPayload<ExtArgs extends runtime.Types.Extensions.Intern
     knowledgeBaseId: string
     language: string
     tokens: number
-    terms: number[]
+    terms: bigint[]
   }, ExtArgs["result"]["removedChunk"]>
   composites: {}
 }
@@ -838,7 +838,7 @@ export interface RemovedChunkFieldRefs {
   readonly knowledgeBaseId: Prisma.FieldRef<"RemovedChunk", 'String'>
   readonly language: Prisma.FieldRef<"RemovedChunk", 'String'>
   readonly tokens: Prisma.FieldRef<"RemovedChunk", 'Int'>
-  readonly terms: Prisma.FieldRef<"RemovedChunk", 'Int[]'>
+  readonly terms: Prisma.FieldRef<"RemovedChunk", 'BigInt[]'>
 }
     
 

@@ -5,4 +5,4 @@ INSERT INTO chunks (id, document_id, knowledge_base_id, language, position, star
 SELECT id, :document_id, :knowledge_base_id, :language, position, start, "end", page, heading, tokens, text,
   terms, counts, embedding
 FROM json_to_recordset(:chunks::json) AS g (id text, position int, start int, "end" int, page int,
-  heading text, tokens int, text text, terms int[], counts smallint[], embedding real[])
+  heading text, tokens int, text text, terms bigint[], counts smallint[], embedding real[])

@@ -5,7 +5,7 @@ WITH candidates AS MATERIALIZED (
   SELECT c.place FROM unnest(:probes::text[], :limits::int[]) AS p (terms, most), LATERAL (
     SELECT c.ctid AS place
     FROM chunks c
-    WHERE c.terms @> p.terms::int[] LIMIT p.most) c
+    WHERE c.terms @> p.terms::bigint[] LIMIT p.most) c
   UNION
   SELECT c.place FROM (
     SELECT d.id FROM documents d

@@ -10,7 +10,7 @@ matches AS (
     SELECT c.ctid AS place, q.word, q.weight,
       c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
     FROM candidates f JOIN chunks c ON c.ctid = f.place
-      JOIN unnest(:bases::text[], :term_ids::int[], :term_words::int[], :term_weights::float8[])
+      JOIN unnest(:bases::text[], :term_ids::bigint[], :term_words::int[], :term_weights::float8[])
         AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
     WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
   ) s GROUP BY 1, 2

@@ -1,3 +1,3 @@
--- The texts of chunks.
+-- The beginnings of the texts of chunks.
 -- @many
-SELECT id, text FROM chunks WHERE id = ANY(:ids)
+SELECT id, left(text, :length) AS "text!" FROM chunks WHERE id = ANY(:ids)

@@ -5,7 +5,7 @@ import { measureRetrieval, readCorpusTexts, loadCorpus } from './quality-corpus.
 import { questions } from './questions.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
 import { tokenize } from '../../../services/ai/knowledge/tokenize.ts'
-import { searchPassages } from '../../../services/ai/search/search.ts'
+import { searchKnowledgeBases } from '../../../services/ai/search/search.ts'
 import { openDatabase, type Database } from '../../../infra/database/database.ts'
 import { newId } from '../../../infra/ids.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
@@ -83,7 +83,7 @@ export async function benchRetrieval(
 
 async function search(database: Database, { reader, base }: FilledBase, query: string): Promise<number> {
   const started = performance.now()
-  await searchPassages(database, reader, { knowledgeBaseIds: [base], query, limit: 10 })
+  await searchKnowledgeBases(database, reader, { knowledgeBaseIds: [base], query, limit: 10 })
   return performance.now() - started
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { queryTerms } from '../../../services/ai/extractive/query-terms.ts'
 import { selectQuotes, type Quote } from '../../../services/ai/extractive/answer.ts'
-import { searchPassages, searchKnowledgeBases } from '../../../services/ai/search/search.ts'
+import { searchKnowledgeBases } from '../../../services/ai/search/search.ts'
 import { detectLanguage } from '../../../services/ai/parsing/detect-language.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
@@ -62,7 +62,8 @@ export async function measureRetrieval(db: Db, { reader, base, texts }: Corpus):
     const matching = chunks.filter(({ text }) => text.includes(phrase)).length
     if (matching === 0 || matching > 2)
       throw new Error(`${matching} chunks contain ${JSON.stringify(phrase)}, not one or two`)
-    const found = await searchPassages(db, reader, { knowledgeBaseIds: [base], query: question, limit: 10 })
+    const search = { knowledgeBaseIds: [base], query: question, limit: 10 }
+    const { passages: found } = await searchKnowledgeBases(db, reader, search)
     ranks.push(1 + found.findIndex(({ text }) => text.includes(phrase)))
   }
   const recallAt = (limit: number): number =>

@@ -6,7 +6,8 @@ import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import { citationOf, extractiveAnswer, selectQuotes } from '../extractive/answer.ts'
 import { queryTerms } from '../extractive/query-terms.ts'
 import type { Providers } from '../providers/providers.ts'
-import { searchKnowledgeBases, type SearchResult, type RetrievedPassage } from '../search/search.ts'
+import type { SearchResult, RetrievedPassage } from '../search/search.ts'
+import type { Searches } from '../search/searches.ts'
 import { countUnparsedDocuments } from '../search/scope.ts'
 import { createCitationMarkerParser } from './citation-markers.ts'
 import type { FinishReason, Outcome } from './finish-answer.ts'
@@ -18,6 +19,7 @@ import { truncate, type TruncatedAnswer } from './truncate.ts'
 export interface GenerateServices {
   database: Database
   providers: Providers
+  searches: Searches
   onError: (error: Error) => void
 }
 
@@ -45,13 +47,9 @@ async function searchKnowledge(
   services: GenerateServices,
 ): Promise<SearchResult> {
   const query = conversation.question.slice(0, maxQueryLength).toWellFormed()
-  return await searchKnowledgeBases(services.database, principal, {
-    knowledgeBaseIds,
-    query,
-    limit: maxPassages,
-    filters,
-    embedding: await embedQuery(query, signal, services),
-  })
+  const embedding = await embedQuery(query, signal, services)
+  const search = { knowledgeBaseIds, query, limit: maxPassages, filters, embedding }
+  return await services.searches.search(principal, search, signal)
 }
 
 /** Null if there is no embedding model or it fails: the search then uses words only. */

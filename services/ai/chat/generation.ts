@@ -23,6 +23,7 @@ import { ApiError, notFound, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
 import type { Providers } from '../providers/providers.ts'
+import type { Searches } from '../search/searches.ts'
 import {
   errorOfMessage,
   finishMessage,
@@ -44,6 +45,7 @@ export interface GenerationsOptions {
   principals: Pick<Principals, 'refresh'>
   events: Emitter
   providers: Providers
+  searches: Searches
   /** Milliseconds between two saves of the answers in progress. Default 1,000. */
   interval?: number
   /** Milliseconds after which a follower's permission is checked again. Default 10,000. */
@@ -59,7 +61,7 @@ const maxFinishAttempts = 8
 
 export class Generations {
   readonly #database: Database
-  readonly #services: { database: Database; events: Emitter; providers: Providers }
+  readonly #services: { database: Database; events: Emitter; providers: Providers; searches: Searches }
   readonly #onError: (error: Error) => void
   readonly #streams: AnswerStreams
   readonly #saver: ProgressSaver
@@ -73,12 +75,13 @@ export class Generations {
     principals,
     events,
     providers,
+    searches,
     interval = 1_000,
     recheck = 10_000,
     onError = () => {},
   }: GenerationsOptions) {
     this.#database = database
-    this.#services = { database, events, providers }
+    this.#services = { database, events, providers, searches }
     this.#onError = onError
     this.#streams = new AnswerStreams({ database, events, providers, principals, recheck })
     listener.on(cancelChannel, (id) => this.#answers.get(id)?.cancel())

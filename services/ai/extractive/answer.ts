@@ -5,7 +5,7 @@ import type { components } from '../../../generated/types.ts'
 import type { QueryTerm } from './query-terms.ts'
 import { createMatcher } from './fuzzy-match.ts'
 import type { RetrievedPassage } from '../search/search.ts'
-import { namesIn, quotableRange, sentencesOf, wordsIn, type Sentence } from './sentences.ts'
+import { namesIn, quotableRange, sentencesOf, wordsIn, type Relevance, type Sentence } from './sentences.ts'
 
 /**
  * A citation with the workspace of its knowledge base, which decides who may read it even after the knowledge
@@ -40,6 +40,11 @@ const passageWeight = 0.3
  * sentence with its heading; otherwise the match is chance.
  */
 const minCoverage = { passages: 0.5, sentence: 0.3 }
+/**
+ * UTF-16 code units of a passage that are read. Passages of ordinary words are far shorter: this bounds the
+ * time for texts of long runs of signs.
+ */
+const maxPassageLength = 40_000
 /** A question with more terms need not match to the same degree. */
 const maxRequiredTerms = 8
 
@@ -101,9 +106,11 @@ interface Candidate extends Quote {
 }
 
 /**
- * The sentences to quote, best first; none if too little of the question matches. `passages` come best first.
+ * The sentences to quote, best first; none if too little of the question matches. `retrieved` comes best
+ * first.
  */
-export function selectQuotes(terms: QueryTerm[], passages: RetrievedPassage[]): Quote[] {
+export function selectQuotes(terms: QueryTerm[], retrieved: RetrievedPassage[]): Quote[] {
+  const passages = retrieved.map((passage) => ({ ...passage, text: firstPart(passage.text) }))
   const match = createMatcher(terms)
   const weigh = (scores: number[]): number =>
     scores.reduce((sum, score, i) => sum + terms[i].weight * score, 0)
@@ -113,15 +120,17 @@ export function selectQuotes(terms: QueryTerm[], passages: RetrievedPassage[]): 
     coverage >= minCoverage.passages * required ? candidates : candidates.filter(({ isNamed }) => isNamed)
   if (!relevant.some((candidate) => candidate.coverage >= minCoverage.sentence * required)) return []
   return bestQuotes(relevant, (sentence) =>
-    sentence.isRecord ? quotableRange(sentence, (text) => weigh(match(wordsIn(text)))) : sentence,
+    sentence.isRecord ? quotableRange(sentence, { match, weigh }) : sentence,
   )
 }
 
-interface Scoring {
-  /** The score of each term against a set of words. */
-  match: (words: Set<string>) => number[]
-  /** The sum of the scores, weighted by the terms. */
-  weigh: (scores: number[]) => number
+function firstPart(text: string): string {
+  return text.length <= maxPassageLength
+    ? text
+    : text.slice(0, maxPassageLength).replace(/[\ud800-\udbff]$/, '')
+}
+
+interface Scoring extends Relevance {
   required: number
 }
 
@@ -164,7 +173,7 @@ function scoreSentences(
  * Whether every word of a name matches the question. Words of up to three letters count only if there are no
  * others.
  */
-function isAskedFor(name: string, { match, weigh }: Pick<Scoring, 'match' | 'weigh'>): boolean {
+function isAskedFor(name: string, { match, weigh }: Relevance): boolean {
   const words = [...wordsIn(name)]
   const longWords = words.filter((word) => !/^[a-z]{1,3}$/.test(word))
   return (

@@ -4,10 +4,10 @@
 /** The scores of a word with another ending, with the same beginning, and of a misspelling. */
 const scores = { ending: 0.9, beginning: 0.8, spelling: 0.8 }
 /**
- * Only so many query terms, up to so many letters, may be misspelled. It bounds the time of the edit
- * distance.
+ * Only so many query terms, up to so many letters, may be misspelled, and so many words are compared with
+ * them. It bounds the time of the edit distance.
  */
-const maxMisspelled = { terms: 16, letters: 24 }
+const maxMisspelled = { terms: 16, letters: 24, comparisons: 100_000 }
 
 /**
  * @returns a function that scores a set of words against each of the terms: its best word counts. Only terms
@@ -16,21 +16,32 @@ const maxMisspelled = { terms: 16, letters: 24 }
 export function createMatcher(
   terms: Array<{ text: string; known: boolean }>,
 ): (words: Set<string>) => number[] {
-  const cache = new Map<string, number[]>()
+  /** The scores of each word; null if it matches no term. */
+  const cache = new Map<string, number[] | null>()
   const misspelled = new Set(
     terms
       .filter(({ text, known }) => !known && text.length >= 6 && text.length <= maxMisspelled.letters)
-      .slice(0, maxMisspelled.terms),
+      .slice(0, maxMisspelled.terms)
+      .map(({ text }) => text),
   )
+  let comparisons = 0
+  const isMisspelling = (term: string, word: string): boolean => {
+    const maxEdits = term.length >= 8 ? 2 : 1
+    if (!misspelled.has(term) || Math.abs(term.length - word.length) > maxEdits) return false
+    return ++comparisons <= maxMisspelled.comparisons && isWithinEdits(term, word, maxEdits)
+  }
+  const scoresOf = (word: string): number[] | null => {
+    const found = terms.map(
+      ({ text }) => scoreOfForm(text, word) || (isMisspelling(text, word) ? scores.spelling : 0),
+    )
+    return found.some((score) => score > 0) ? found : null
+  }
   return (words) => {
     const best = terms.map(() => 0)
     for (const word of words) {
       let found = cache.get(word)
-      if (found === undefined) {
-        found = terms.map((term) => matchScore(term.text, word, misspelled.has(term)))
-        cache.set(word, found)
-      }
-      found.forEach((score, i) => {
+      if (found === undefined) cache.set(word, (found = scoresOf(word)))
+      found?.forEach((score, i) => {
         best[i] = Math.max(best[i], score)
       })
     }
@@ -38,18 +49,13 @@ export function createMatcher(
   }
 }
 
-function matchScore(term: string, word: string, mayBeMisspelled: boolean): number {
+/** The score of another form of the term, or 0. */
+function scoreOfForm(term: string, word: string): number {
   if (term === word) return 1
   if (differsByEnding(term, word) || differsByEnding(word, term)) return scores.ending
   if (term.length < 4) return 0
   const shared = sharedPrefix(term, word)
-  if (shared >= 4 && shared >= 0.6 * Math.max(term.length, word.length)) return scores.beginning
-  const maxEdits = term.length >= 8 ? 2 : 1
-  return mayBeMisspelled &&
-    Math.abs(term.length - word.length) <= maxEdits &&
-    isWithinEdits(term, word, maxEdits)
-    ? scores.spelling
-    : 0
+  return shared >= 4 && shared >= 0.6 * Math.max(term.length, word.length) ? scores.beginning : 0
 }
 
 /** Whether the longer word is the shorter one with an ending that is common in many languages. */

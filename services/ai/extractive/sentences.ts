@@ -20,9 +20,10 @@ export interface Sentence {
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'sentence' })
 /**
  * A line break that starts a new block: after an empty line or a heading; before a list item or a table row.
+ * It matches the line break before it looks back, so that it looks back once per line.
  */
 const blockBreaks =
-  /\n(?=[ \t]*(?:\n|#{1,6} |[-*+•] |\d{1,3}[.)] |\||>|```))|(?<=(?:^|\n)[ \t]*#{1,6} [^\n]*)\n/g
+  /\n(?=[ \t]*(?:\n|#{1,6} |[-*+•] |\d{1,3}[.)] |\||>|```))|\n(?<=(?:^|\n)[ \t]*#{1,6} [^\n]*\n)/g
 
 /** Its sentences without headings, or its records. A line break within a block counts as a space. */
 export function sentencesOf(passage: RetrievedPassage): Sentence[] {
@@ -57,10 +58,9 @@ function sentenceOf(passage: RetrievedPassage, start: number, end: number): Sent
 /** The end of a quote from `from`: at most `maxQuoteLength` later, at the end of a word if possible. */
 function cutEnd(text: string, from: number, to: number): number {
   if (to - from <= maxQuoteLength) return to
-  const blank = text.slice(0, from + maxQuoteLength).search(/\s\S*$/)
-  return blank > from
-    ? blank
-    : from + text.slice(from, from + maxQuoteLength).replace(/[\ud800-\udbff]$/, '').length
+  const quote = text.slice(from, from + maxQuoteLength)
+  const blank = quote.search(/\s\S*$/)
+  return from + (blank > 0 ? blank : quote.replace(/[\ud800-\udbff]$/, '').length)
 }
 
 function recordsOf(passage: RetrievedPassage): Sentence[] {
@@ -96,30 +96,38 @@ function isListItem({ passage: { name, content_type: type, text }, start, end }:
   )
 }
 
+/** How well words match the terms of a question. */
+export interface Relevance {
+  /** The score of each term against a set of words. */
+  match: (words: Set<string>) => number[]
+  /** The sum of the scores, weighted by the terms. */
+  weigh: (scores: number[]) => number
+}
+
 /**
  * The part of a record to quote: a whole row or list item; of any other object the shortest run of fields
- * with the same `relevance` to the question as all fields, or all fields if only the name of the object is
- * relevant.
+ * with the same relevance to the question as all fields, or all fields if only the name of the object is
+ * relevant. Each field is matched once, so the time is linear in the record.
  */
-export function quotableRange(sentence: Sentence, relevance: (text: string) => number): Range {
+export function quotableRange(sentence: Sentence, { match, weigh }: Relevance): Range {
   const { passage, start, end } = sentence
   const record = passage.text.slice(start, end)
   if (end - start <= maxQuoteLength && isListItem(sentence)) return { start, end }
-  const fields = fieldsOf(record)
   const prefixLength = /^[^;]*?: (?=[^;]*?: )/.exec(record)?.[0].length ?? 0
-  const fieldsRelevance = relevance(record.slice(prefixLength))
-  if (fieldsRelevance === 0) return { start, end: cutEnd(passage.text, start, end) }
-  const run = shortestRun(
-    fields,
-    ({ start: from, end: to }) =>
-      relevance(record.slice(Math.max(from, prefixLength), to)) >= fieldsRelevance,
+  const fields = fieldsOf(record).map((field) => ({
+    ...field,
+    scores: match(wordsIn(record.slice(Math.max(field.start, prefixLength), field.end))),
+  }))
+  const best = fields.reduce(
+    (scores, field) => scores.map((score, i) => Math.max(score, field.scores[i])),
+    match(new Set()),
   )
+  if (weigh(best) === 0) return { start, end: cutEnd(passage.text, start, end) }
+  const run = shortestRun(fields, best)
   const [from, to] = [start + run.start, start + run.end]
   if (to - from <= maxQuoteLength) return { start: from, end: to }
-  const best = fields.reduce((a, b) =>
-    relevance(record.slice(b.start, b.end)) > relevance(record.slice(a.start, a.end)) ? b : a,
-  )
-  return { start: start + best.start, end: cutEnd(passage.text, start + best.start, start + best.end) }
+  const first = fields.reduce((a, b) => (weigh(b.scores) > weigh(a.scores) ? b : a))
+  return { start: start + first.start, end: cutEnd(passage.text, start + first.start, start + first.end) }
 }
 
 function fieldsOf(record: string): Range[] {
@@ -130,18 +138,29 @@ function fieldsOf(record: string): Range[] {
   }))
 }
 
-/** The shortest run of fields for which `isEnough` holds. It holds for all fields together. */
-function shortestRun(fields: Range[], isEnough: (range: Range) => boolean): Range {
-  let best = { start: fields[0].start, end: fields[fields.length - 1].end }
-  let last = 0
-  for (let first = 0; first < fields.length; first++) {
-    last = Math.max(last, first)
-    while (last < fields.length && !isEnough({ start: fields[first].start, end: fields[last].end })) last++
-    if (last === fields.length) break
-    if (fields[last].end - fields[first].start < best.end - best.start)
-      best = { start: fields[first].start, end: fields[last].end }
+interface Field extends Range {
+  /** The score of each term. */
+  scores: number[]
+}
+
+/** The shortest run of fields that has the best score of every term. */
+function shortestRun(fields: Field[], best: number[]): Range {
+  const terms = best.map((_, i) => i).filter((i) => best[i] > 0)
+  /** How many fields of the run have the best score of the term. */
+  const counts = best.map(() => 0)
+  let missing = terms.length
+  let shortest = { start: fields[0].start, end: fields[fields.length - 1].end }
+  let first = 0
+  for (const last of fields) {
+    for (const i of terms) if (last.scores[i] === best[i] && counts[i]++ === 0) missing--
+    while (missing === 0) {
+      if (last.end - fields[first].start < shortest.end - shortest.start)
+        shortest = { start: fields[first].start, end: last.end }
+      for (const i of terms) if (fields[first].scores[i] === best[i] && --counts[i] === 0) missing++
+      first++
+    }
   }
-  return best
+  return shortest
 }
 
 export function wordsIn(text: string): Set<string> {

@@ -2,17 +2,19 @@
 // bases. Only a bounded number of candidate chunks is ranked: those with the rarest words, and those with
 // several frequent words.
 import * as sql from '../../../generated/sql/search.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { SqlClient } from '../../../infra/database/database.ts'
 import { escapeLike } from '../../../infra/database/pagination.ts'
 import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 import { compareRanked, type RankedChunk } from './fusion.ts'
-import { matchesForm, totalWeight, type WeightedWord } from './query-words.ts'
+import { createPairWeigher } from './word-pairs.ts'
+import { matchingForms, totalWeight, type WeightedWord } from './query-words.ts'
 import { filterParameters, type DocumentFilters, type SearchScope } from './scope.ts'
 
 /** Candidates in all knowledge bases together, without those of frequent words. */
 const maxCandidates = 1_000
-/** The best chunks that are ranked again by word pairs. */
+/** The best chunks that are ranked again by word pairs, and the characters of each that are read for it. */
 const maxReranked = 30
+const maxTextLength = 20_000
 const bm25 = { k1: 1.2, b: 0.75 }
 /** Weight of a word in the document's name, relative to its weight in the text. */
 const nameWeight = 0.4
@@ -26,7 +28,7 @@ const pairWeight = 0.25
  * its document's name contain.
  */
 export async function rankByWords(
-  db: Db,
+  db: SqlClient,
   scope: SearchScope,
   words: WeightedWord[],
   filters: DocumentFilters,
@@ -108,8 +110,8 @@ function namePatterns(words: WeightedWord[]): string[] {
 }
 
 function weightOfName(name: string, words: WeightedWord[]): number {
-  const nameWords = tokenize(name).map(foldAccents)
-  const matched = words.filter(({ forms }) => nameWords.some((word) => matchesForm(word, forms)))
+  const nameForms = tokenize(name).map(foldAccents).flatMap(matchingForms)
+  const matched = words.filter(({ forms }) => nameForms.some((form) => forms.has(form)))
   return nameWeight * totalWeight(matched)
 }
 
@@ -117,34 +119,19 @@ function weightOfName(name: string, words: WeightedWord[]): number {
  * Ranks the best chunks again, with a bonus for adjacent words of the query that are also close in the chunk.
  */
 export async function rerankByPairs(
-  db: Db,
+  db: SqlClient,
   ranked: RankedChunk[],
   words: WeightedWord[],
 ): Promise<RankedChunk[]> {
-  const inOrder = words.toSorted((a, b) => a.position - b.position)
-  const pairs = inOrder.slice(1).map((second, i) => ({
-    first: inOrder[i],
-    second,
-    maxDistance: second.position - inOrder[i].position + 1,
-  }))
-  if (pairs.length === 0 || ranked.length < 2) return ranked
+  if (words.length < 2 || ranked.length < 2) return ranked
   const total = totalWeight(words)
   const best = ranked.slice(0, maxReranked)
-  const rows = await sql.readChunkTexts(db, { ids: best.map(({ id }) => id) })
+  const rows = await sql.readChunkTexts(db, { ids: best.map(({ id }) => id), length: maxTextLength })
   const texts = new Map(rows.map(({ id, text }) => [id, text]))
+  const weighPairs = createPairWeigher(words)
   const reranked = best.map(({ id, score }) => {
-    const text = tokenize(foldAccents(texts.get(id) ?? ''))
-    const positions = new Map(
-      inOrder.map((word) => [
-        word,
-        text.flatMap((other, at) => (matchesForm(other, word.forms) ? [at] : [])),
-      ]),
-    )
-    const close = pairs.filter(({ first, second, maxDistance }) =>
-      positions.get(first)!.some((a) => positions.get(second)!.some((b) => b > a && b - a <= maxDistance)),
-    )
-    const closeWeight = close.reduce((sum, { first, second }) => sum + first.weight + second.weight, 0)
-    return { id, score: score + (pairWeight * closeWeight) / total }
+    const tokens = tokenize(foldAccents(texts.get(id) ?? ''))
+    return { id, score: score + (pairWeight * weighPairs(tokens)) / total }
   })
   return [...reranked.sort(compareRanked), ...ranked.slice(maxReranked)]
 }

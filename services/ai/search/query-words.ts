@@ -1,7 +1,8 @@
 // The words of a query: finds the lexemes that each word stands for in the knowledge bases, drops stop words,
 // corrects misspelled words, and weights each word by its rarity.
 import * as sql from '../../../generated/sql/search.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { SqlClient } from '../../../infra/database/database.ts'
+import { orOnTimeout } from '../../../infra/database/errors.ts'
 import { tokenize } from '../knowledge/tokenize.ts'
 import type { SearchScope } from './scope.ts'
 
@@ -35,7 +36,11 @@ export interface WeightedWord {
 }
 
 /** The significant words of the query, the rarest first. */
-export async function findQueryWords(db: Db, scope: SearchScope, query: string): Promise<WeightedWord[]> {
+export async function findQueryWords(
+  db: SqlClient,
+  scope: SearchScope,
+  query: string,
+): Promise<WeightedWord[]> {
   const texts = [...new Set(tokenize(query))].slice(0, maxWords.lookedUp)
   const rows = await sql.findLexemes(db, {
     knowledge_base_ids: scope.ids,
@@ -106,17 +111,21 @@ function inverseFrequency(chunks: number, scope: SearchScope): number {
   return Math.log(1 + (Math.max(0, scope.chunks - chunks) + 0.5) / (chunks + 0.5))
 }
 
-/** Gives words without any lexeme the terms of similar lexemes, weighted by their similarity. */
-async function addSimilarTerms(db: Db, scope: SearchScope, words: WeightedWord[]): Promise<void> {
+/**
+ * Gives words without any lexeme the terms of similar lexemes, weighted by their similarity. They get none if
+ * the statement takes too long, which only a knowledge base made for it can cause.
+ */
+async function addSimilarTerms(db: SqlClient, scope: SearchScope, words: WeightedWord[]): Promise<void> {
   const unknown = words
     .filter(({ known, text }) => !known && text.length >= minCorrectedLength)
     .slice(0, maxCorrected)
   if (unknown.length === 0) return
-  const rows = await sql.findSimilarLexemes(db, {
+  const similar = sql.findSimilarLexemes(db, {
     knowledge_base_ids: scope.ids,
     words: unknown.map(({ text }) => text),
     most: maxSimilar,
   })
+  const rows = await orOnTimeout(similar, [])
   for (const { n, lexeme, alike, base, id, chunks } of rows) {
     const word = unknown[n - 1]
     word.forms.add(lexeme)
@@ -134,12 +143,12 @@ export function estimateChunks(terms: Term[]): number {
   return [...most.values()].reduce((sum, chunks) => sum + chunks, 0)
 }
 
-/** Whether a word is one of the forms, or starts with one and has up to three more characters. */
-export function matchesForm(word: string, forms: Set<string>): boolean {
-  if (forms.has(word)) return true
+/** The forms that match a word of a text: the word, and its beginnings without up to three characters. */
+export function matchingForms(word: string): string[] {
+  const forms = [word]
   for (let length = word.length - 1; length >= Math.max(4, word.length - 3); length--)
-    if (forms.has(word.slice(0, length))) return true
-  return false
+    forms.push(word.slice(0, length))
+  return forms
 }
 
 export function totalWeight(words: WeightedWord[]): number {

@@ -1,7 +1,7 @@
 // What a search may read: the knowledge bases that the caller may read at this moment, and the documents that
 // the filters select. The statements themselves check the access, so that a removed member finds nothing.
 import * as sql from '../../../generated/sql/search.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { SqlClient } from '../../../infra/database/database.ts'
 import type { Principal } from '../../users/authentication.ts'
 
 /**
@@ -17,7 +17,7 @@ export function callerParameters({ userId, projectIds }: Pick<Principal, 'userId
 
 /** The number of queued and processing documents in the knowledge bases that the caller may read. */
 export async function countUnparsedDocuments(
-  db: Db,
+  db: SqlClient,
   principal: Principal,
   knowledgeBaseIds: string[],
 ): Promise<number> {
@@ -42,7 +42,7 @@ export interface SearchScope {
 }
 
 export async function findScope(
-  db: Db,
+  db: SqlClient,
   principal: Principal,
   knowledgeBaseIds: string[],
 ): Promise<SearchScope> {

@@ -2,7 +2,8 @@
 // model, by vectors.
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/search.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { SqlClient } from '../../../infra/database/database.ts'
+import { orOnTimeout } from '../../../infra/database/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { fuse, type RankedChunk } from './fusion.ts'
 import { rankByWords, rerankByPairs } from './keyword-search.ts'
@@ -44,23 +45,14 @@ export interface SearchResult {
   chunks: number
 }
 
-/** The passages of `searchKnowledgeBases`. */
-export async function searchPassages(
-  db: Db,
-  principal: Principal,
-  search: PassageSearch,
-): Promise<RetrievedPassage[]> {
-  return (await searchKnowledgeBases(db, principal, search)).passages
-}
-
 /**
  * The best passages first, at most `limit`. Scores range from 0 to 1 and are comparable within one search. By
  * keywords alone a score is the share of the query's words, weighted by rarity, that the passage contains,
  * with a bonus for words that are close to each other. With vectors it is the share of the maximum of both
- * rankings.
+ * rankings; without them if they take too long.
  */
 export async function searchKnowledgeBases(
-  db: Db,
+  db: SqlClient,
   principal: Principal,
   { knowledgeBaseIds, query, limit, filters = {}, embedding = null }: PassageSearch,
 ): Promise<SearchResult> {
@@ -68,8 +60,9 @@ export async function searchKnowledgeBases(
   if (scope.chunks === 0) return { passages: [], words: [], chunks: 0 }
   const words = await findQueryWords(db, scope, query)
   const byWords = await rerankByPairs(db, await rankByWords(db, scope, words, filters), words)
-  const ranked =
-    embedding === null ? byWords : fuse(byWords, await rankByVector(db, scope, embedding, filters, byWords))
+  const byVector =
+    embedding === null ? null : await orOnTimeout(rankByVector(db, scope, embedding, filters, byWords), null)
+  const ranked = byVector === null ? byWords : fuse(byWords, byVector)
   return {
     passages: await loadPassages(db, principal, ranked, limit),
     words: words.map(({ text, known, terms }) => ({ text, known, chunks: estimateChunks(terms) })),
@@ -78,7 +71,7 @@ export async function searchKnowledgeBases(
 }
 
 async function loadPassages(
-  db: Db,
+  db: SqlClient,
   principal: Principal,
   ranked: RankedChunk[],
   limit: number,

@@ -1,7 +1,7 @@
 // Vector search: ranks chunks by the cosine similarity of their embeddings to the query's, with pgvector if
 // the database has it.
 import * as sql from '../../../generated/sql/search.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { SqlClient } from '../../../infra/database/database.ts'
 import { toUnitVector } from '../knowledge/chunk-index.ts'
 import type { RankedChunk } from './fusion.ts'
 import { filterParameters, type DocumentFilters, type SearchScope } from './scope.ts'
@@ -14,7 +14,7 @@ const maxCompared = { pgvector: 20_000, plain: 1_000 }
 
 /** The most similar chunks first. `byWords` are the candidates in large knowledge bases. */
 export async function rankByVector(
-  db: Db,
+  db: SqlClient,
   scope: SearchScope,
   embedding: number[],
   filters: DocumentFilters,
