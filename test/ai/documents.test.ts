@@ -624,6 +624,32 @@ t.test('many documents of one user do not delay those of another', async (t) => 
   )
 })
 
+t.test('many projects of one user do not delay the documents of another', async (t) => {
+  const [many, few] = [await server.person(), await server.person()]
+  const bases: string[] = []
+  for (let i = 0; i < 8; i++) {
+    const { body: project } = await many.client.post('/projects', { name: `Project ${i}` })
+    bases.push(await createKnowledgeBase(many, { project_id: project.id }))
+  }
+  const small = await createKnowledgeBase(few)
+  const documents = []
+  for (const [i, base] of bases.entries())
+    documents.push(await createDocument(many, base, { text: `${i}`, name: 'many projects' }))
+  for (let i = 0; i < 3; i++)
+    documents.push(await createDocument(few, small, { text: `${i}`, name: 'one base' }))
+  const order: string[] = []
+  startIngestion(t, {
+    concurrency: 1,
+    parse: async (source, ...rest) => {
+      if (source.name === 'many projects' || source.name === 'one base') order.push(source.name)
+      return await parseLines(source, ...rest)
+    },
+  })
+  for (const [i, document] of documents.entries())
+    t.equal((await waitUntilDone(i < bases.length ? many : few, document)).status, 'ready')
+  t.ok(order.lastIndexOf('one base') <= 6, order.join())
+})
+
 t.test('slow documents of one user leave a slot to others', async (t) => {
   const [slow, quick] = [await server.person(), await server.person()]
   const [large, small] = [await createKnowledgeBase(slow), await createKnowledgeBase(quick)]
