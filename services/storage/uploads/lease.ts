@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
 import { conflict, notFound } from '../../../infra/errors.ts'
+import { addHolder, hasWaiters, joinWaiters } from './lease-waiters.ts'
 
 /** Milliseconds until a lease expires that is not renewed, because its process crashed. */
 const leaseMs = 10_000
@@ -41,28 +42,57 @@ export interface Lease {
 }
 
 /**
- * Waits for the lease of an upload. Throws 409 after a time-out, and 404 when the upload no longer exists.
+ * Waits for the lease of an upload. Throws 409 after a time-out, or at once if several requests wait already,
+ * and 404 when the upload no longer exists.
  */
 export async function acquireUploadLease(db: Db, id: string): Promise<Lease> {
   const holder = randomUUID()
-  const deadline = performance.now() + acquireTimeoutMs
-  for (let requestedAt = performance.now(); ; requestedAt = performance.now()) {
-    const row = await sql.acquireLease(db, { id, holder, lease_seconds: leaseMs / 1000 })
-    if (row !== undefined) return createLease(db, id, holder, requestedAt, row)
-    if (performance.now() > deadline)
-      throw conflict('in_progress', 'Another request is writing to this upload.')
-    if ((await sql.requestLease(db, { id })) === undefined) throw notFound('upload', id)
-    await sleep(50 + Math.random() * 100)
+  const lease = await tryAcquire(db, id, holder)
+  if (lease !== null) return lease
+  const waiter = joinWaiters(id)
+  if (waiter === null) throw inProgress()
+  try {
+    for (const deadline = performance.now() + acquireTimeoutMs; performance.now() < deadline;) {
+      const row = await sql.requestLease(db, { id })
+      if (row === undefined) throw notFound('upload', id)
+      if (row.is_held) await waiter.wait()
+      const lease = await tryAcquire(db, id, holder)
+      if (lease !== null) return lease
+    }
+    throw inProgress()
+  } finally {
+    waiter.leave()
   }
 }
 
-/** Asks the lease holder to release the lease and waits for it. @returns whether there was a lease holder. */
+async function tryAcquire(db: Db, id: string, holder: string): Promise<Lease | null> {
+  const requestedAt = performance.now()
+  const row = await sql.acquireLease(db, { id, holder, lease_seconds: leaseMs / 1000 })
+  return row === undefined ? null : createLease(db, id, holder, requestedAt, row)
+}
+
+/**
+ * Asks the lease holder to release the lease and waits for it, unless several requests wait already.
+ * @returns whether there was a lease holder.
+ */
 export async function requestUploadLease(db: Db, id: string, timeoutMs = 2_500): Promise<boolean> {
-  const deadline = performance.now() + timeoutMs
   if ((await sql.readIsHeld(db, { id }))?.is_held !== true) return false
-  while (performance.now() < deadline && (await sql.requestLease(db, { id }))?.is_held === true)
-    await sleep(100)
-  return true
+  const waiter = joinWaiters(id)
+  if (waiter === null) return true
+  try {
+    const deadline = performance.now() + timeoutMs
+    for (let left = timeoutMs; left > 0; left = deadline - performance.now()) {
+      if ((await sql.requestLease(db, { id }))?.is_held !== true) break
+      await Promise.race([waiter.wait(), sleep(left, undefined, { ref: false })])
+    }
+    return true
+  } finally {
+    waiter.leave()
+  }
+}
+
+function inProgress(): Error {
+  return conflict('in_progress', 'Another request is writing to this upload.')
 }
 
 function createLease(
@@ -76,6 +106,7 @@ function createLease(
   let renewedAt = acquiredAt
   let heartbeat: ((isRequested: boolean) => void) | null = null
   let isReleased = false
+  const removeHolder = addHolder(id)
   /** A statement that finds no row of this holder proves that the lease is lost. */
   const requireRow = <T>(row: T | undefined): T => {
     if (row !== undefined) return row
@@ -96,7 +127,7 @@ function createLease(
   const timer = setInterval(() => {
     // Errors are ignored: a short outage of the database has no effect, a longer one lets the lease expire.
     void checkIsRequested()
-      .then((isRequested) => heartbeat?.(isRequested))
+      .then((isRequested) => heartbeat?.(isRequested || hasWaiters(id)))
       .catch(() => {})
   }, heartbeatIntervalMs)
   timer.unref()
@@ -128,6 +159,7 @@ function createLease(
       clearInterval(timer)
       // When this fails, the lease expires.
       await sql.releaseLease(db, { id, holder, keep_holder: wasExpired }).catch(() => {})
+      removeHolder()
     },
   }
 }
