@@ -10,12 +10,13 @@ import { newRequestId } from '../infra/ids.ts'
 import type { Operations } from '../services/handler.ts'
 import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
+import { networkOf } from './http/client-ip.ts'
 import { allowOrigins } from './http/cors.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
 import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } from './http/errors.ts'
 import { addJsonParser } from './http/json-body.ts'
 import { methodsOf, operationsAt, similarPath } from './http/operations-by-path.ts'
-import type { RateLimits } from './http/rate-limit.ts'
+import { countRequest, type RateLimits } from './http/rate-limit.ts'
 import { registerRoutes } from './http/routes.ts'
 import type { SseStream } from './http/sse.ts'
 import { overrideMethods } from './http/tus.ts'
@@ -57,12 +58,12 @@ export async function buildApp({
   endStreamsOnClose(app, services, streams)
   app.decorateRequest('principal', null)
   app.setErrorHandler(answerError)
-  addRequestHooks(app, timeouts)
+  addRequestHooks(app, timeouts, limits)
   if (config.metrics) serveMetrics(app)
   await allowOrigins(app, config.corsOrigins)
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   await registerRoutes(app, handlers, { services, limits, publicUrl, streams })
-  serveDocsAssets(app, publicUrl)
+  serveDocsAssets(app, limits, publicUrl)
   return app
 }
 
@@ -112,14 +113,17 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
   })
 }
 
-function addRequestHooks(app: FastifyInstance, timeouts: BodyTimeouts): void {
+function addRequestHooks(app: FastifyInstance, timeouts: BodyTimeouts, limits: RateLimits): void {
   // Callbacks instead of promises: these hooks run for every request.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     // Checked before the body is read. The router matches an empty path segment to a parameter, but an empty
     // id is never valid.
-    if (request.is404 || hasEmptySegment(request)) return done(unrouted(request))
+    if (request.is404 || hasEmptySegment(request)) {
+      countRequest(limits, reply, 'address', networkOf(request.ip)).then(() => done(unrouted(request)), done)
+      return
+    }
     enforceBodyTimeout(request, reply, timeouts)
     done()
   })

@@ -69,18 +69,18 @@ export async function startServer(
   }
 }
 
-/**
- * The requests per minute of every policy: from the spec unless a setting overrides it, and the one per
- * address.
- */
+/** The policy of requests without an operation, for a spec that does not declare it. */
+const addressLimit = 120
+
+/** The requests per minute of every policy: from the spec unless a setting overrides it. */
 export function policiesOf(config: Config): Record<string, number> {
   const declared = contract['x-rate-limits'] as Record<string, number>
-  return {
-    ...Object.fromEntries(
-      Object.entries(declared).map(([name, limit]) => [name, config.rateLimits[name] ?? limit]),
-    ),
-    address: config.addressRateLimit,
-  }
+  return Object.fromEntries(
+    Object.entries({ address: addressLimit, ...declared }).map(([name, limit]) => [
+      name,
+      config.rateLimits[name] ?? limit,
+    ]),
+  )
 }
 
 async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {

@@ -2,11 +2,11 @@
 // (403).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { ApiError, forbidden, rateLimited } from '../../infra/errors.ts'
+import { ApiError, forbidden } from '../../infra/errors.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
 import { networkOf } from './client-ip.ts'
-import { windowSeconds, type RateLimitResult, type RateLimits } from './rate-limit.ts'
+import { countRequest, type RateLimits } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,13 +22,13 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { authorization } = request.headers
     if (info.scopes === null || (info.keyOptional === true && authorization === undefined)) {
-      await count(reply, info.rateLimit!, networkOf(request.ip))
+      await countRequest(limits, reply, info.rateLimit!, networkOf(request.ip))
       return
     }
     const principal = await principalOf(request, reply)
     request.principal = principal
     lastUsed.touch(principal.keyId)
-    await count(reply, info.rateLimit!, principal.keyId)
+    await countRequest(limits, reply, info.rateLimit!, principal.keyId)
     for (const scope of info.scopes) {
       if (!principal.scopes.has(scope))
         throw forbidden(`This operation requires an API key with the scope ${scope}.`, 'scope')
@@ -41,21 +41,8 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
     } catch (error) {
       // Without a valid key only the client's address can be limited.
       if (error instanceof ApiError && error.status === 401)
-        await count(reply, 'address', networkOf(request.ip))
+        await countRequest(limits, reply, 'address', networkOf(request.ip))
       throw error
     }
   }
-
-  /** Throws 429 when the limit is used up. */
-  async function count(reply: FastifyReply, policy: string, client: string): Promise<void> {
-    const result = await limits.consume(policy, client)
-    setRateLimitHeaders(reply, result)
-    if (!result.allowed) throw rateLimited(result.reset)
-  }
-}
-
-/** The header fields of draft-ietf-httpapi-ratelimit-headers. */
-function setRateLimitHeaders(reply: FastifyReply, { policy, remaining, reset }: RateLimitResult): void {
-  reply.header('ratelimit-policy', `"${policy.name}";q=${policy.limit};w=${windowSeconds}`)
-  reply.header('ratelimit', `"${policy.name}";r=${remaining};t=${reset}`)
 }

@@ -47,8 +47,8 @@ export function acceptsHtml(header: string | undefined): boolean {
   return header !== undefined && /text\/html/i.test(header) && accepts(header, ['text/html'])
 }
 
-/** Tells caches that the response depends on Accept. */
-export function varyByAccept(reply: FastifyReply): void {
+/** Tells caches that the response depends on a header field of the request, such as `accept`. */
+export function varyBy(reply: FastifyReply, field: string): void {
   const others = reply.getHeader('vary')
-  reply.header('vary', others === undefined ? 'accept' : `${others}, accept`)
+  reply.header('vary', others === undefined ? field : `${others}, ${field}`)
 }

@@ -1,10 +1,13 @@
 // The assets of the documentation, which are not part of the contract: the script of the reference page
 // (served from here, so that the page needs no other host), the document that it renders, the catalogues of
 // errors and events, the guides, the Postman collection and the package of the TypeScript client. Each asset
-// is created on its first request and kept compressed.
-import { promisify } from 'node:util'
-import { createGunzip, gzip } from 'node:zlib'
-import Fastify, { type FastifyInstance } from 'fastify'
+// is created on its first request. Requests are limited by client network.
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestAsyncHookHandler,
+} from 'fastify'
 import {
   docsOpenapiPath,
   docsScriptPath,
@@ -19,13 +22,17 @@ import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
 import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
 import { notFound } from '../../infra/errors.ts'
 import { acceptsHtml } from './content-negotiation.ts'
-import { etagOf, noneMatches } from './etag.ts'
+import { networkOf } from './client-ip.ts'
+import { countRequest, type RateLimits } from './rate-limit.ts'
+import { once, sendStatic, staticContent } from './static-content.ts'
 
 interface Asset {
   type: string
   headers: Record<string, string>
   /** @param url the public URL of the server. */
-  make(url: string): string | Promise<string>
+  make(url: string): string | Buffer | Promise<string | Buffer>
+  /** Whether the bytes are compressed already. */
+  compressed?: boolean
 }
 
 /** Caches may store these assets, but must revalidate them. */
@@ -55,76 +62,40 @@ const assets: Record<string, Asset> = {
     headers: { ...revalidated, 'content-disposition': `attachment; filename="${postmanFileName}"` },
     make: postmanCollection,
   },
+  [clientPackagePath]: {
+    type: 'application/gzip',
+    get headers() {
+      return { ...revalidated, 'content-disposition': `attachment; filename="${clientPackageName()}"` }
+    },
+    make: clientPackage,
+    compressed: true,
+  },
   '/docs/errors': docsPage(errorsPage),
   '/docs/events': docsPage(eventsPage),
   '/docs/guides': docsPage(guidesPage),
   ...Object.fromEntries(guideNames.map((name) => [`/docs/guides/${name}`, docsPage(() => guidePage(name))])),
 }
 
-export function serveDocsAssets(app: FastifyInstance, publicUrl: () => string): void {
-  redirectToDocs(app)
-  for (const [path, asset] of Object.entries(assets)) serveAsset(app, path, asset, publicUrl)
-  serveClientPackage(app)
-}
-
-/** The tarball is compressed already, so it has one content coding. */
-function serveClientPackage(app: FastifyInstance): void {
-  let pending: Promise<Buffer> | undefined
-
-  app.get(clientPackagePath, async (request, reply) => {
-    const tarball = await (pending ??= clientPackage())
-    const etag = etagOf(tarball)
-    reply.headers({ ...revalidated, etag })
-    if (noneMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    return reply
-      .type('application/gzip')
-      .header('content-disposition', `attachment; filename="${clientPackageName()}"`)
-      .send(tarball)
-  })
+export function serveDocsAssets(app: FastifyInstance, limits: RateLimits, publicUrl: () => string): void {
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
+    await countRequest(limits, reply, 'address', networkOf(request.ip))
+  redirectToDocs(app, onRequest)
+  for (const [path, asset] of Object.entries(assets)) {
+    const content = once(async () => {
+      const headers = { ...asset.headers, 'content-type': asset.type }
+      return await staticContent(await asset.make(publicUrl()), headers, { compressed: asset.compressed })
+    })
+    app.get(path, { onRequest }, async (request, reply) => sendStatic(request, reply, await content()))
+  }
 }
 
 /** Redirects a browser from `/` to the API reference. Other clients get the 404 of an unknown path. */
-function redirectToDocs(app: FastifyInstance): void {
-  app.get('/', async (request, reply) => {
+function redirectToDocs(app: FastifyInstance, onRequest: onRequestAsyncHookHandler): void {
+  app.get('/', { onRequest }, async (request, reply) => {
     reply.header('vary', 'accept')
     if (!acceptsHtml(request.headers.accept)) throw notFound('path')
     return reply.header('cache-control', 'no-cache').redirect('/docs', 302)
   })
-}
-
-function serveAsset(
-  app: FastifyInstance,
-  path: string,
-  { type, headers, make }: Asset,
-  publicUrl: () => string,
-): void {
-  let pending: Promise<{ gzipped: Buffer; etag: string }> | undefined
-
-  app.get(path, async (request, reply) => {
-    const { gzipped, etag: textEtag } = await (pending ??= compressed(make, publicUrl()))
-    const zipped = acceptsGzip(request.headers['accept-encoding'])
-    // A strong ETag identifies the sent bytes, so each content coding has its own.
-    const etag = zipped ? textEtag.replace(/"$/, '-gzip"') : textEtag
-    reply.headers(headers).header('vary', 'accept-encoding').header('etag', etag)
-    if (noneMatches(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    reply.type(type)
-    return zipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(gunzip(gzipped))
-  })
-}
-
-async function compressed(
-  make: Asset['make'],
-  publicUrl: string,
-): Promise<{ gzipped: Buffer; etag: string }> {
-  const text = await make(publicUrl)
-  return { gzipped: await promisify(gzip)(text, { level: 9 }), etag: etagOf(text) }
-}
-
-/** A stream, so that a slow reader holds one chunk in memory and not the whole asset. */
-function gunzip(script: Buffer) {
-  const stream = createGunzip()
-  stream.end(script)
-  return stream
 }
 
 /**
@@ -138,8 +109,4 @@ async function scalarScript(): Promise<string> {
   if (statusCode !== 200)
     throw new Error(`the script of the reference page was not found in its package: ${statusCode}`)
   return body
-}
-
-function acceptsGzip(header: string | undefined): boolean {
-  return /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(header ?? '')
 }

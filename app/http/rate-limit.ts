@@ -1,4 +1,5 @@
 // Rate limits per API key and per client network: counted in memory, or in Redis for all instances together.
+import type { FastifyReply } from 'fastify'
 import { Redis } from 'ioredis'
 import {
   RateLimiterMemory,
@@ -6,6 +7,7 @@ import {
   RateLimiterRes,
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible'
+import { rateLimited } from '../../infra/errors.ts'
 
 export interface Policy {
   name: string
@@ -20,7 +22,7 @@ export interface RateLimitResult {
 }
 
 /** The window of every policy, in seconds. */
-export const windowSeconds = 60
+const windowSeconds = 60
 
 export interface RateLimits {
   /** Counts one request of a client (a key id or a network) against the policy. */
@@ -113,4 +115,22 @@ function resultOf(allowed: boolean, policy: Policy, result: RateLimiterRes): Rat
     remaining: Math.max(0, result.remainingPoints),
     reset: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
   }
+}
+
+/** Counts a request, and adds the limit to its response. Throws 429 when the limit is used up. */
+export async function countRequest(
+  limits: RateLimits,
+  reply: FastifyReply,
+  policy: string,
+  client: string,
+): Promise<void> {
+  const result = await limits.consume(policy, client)
+  setRateLimitHeaders(reply, result)
+  if (!result.allowed) throw rateLimited(result.reset)
+}
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers. */
+function setRateLimitHeaders(reply: FastifyReply, { policy, remaining, reset }: RateLimitResult): void {
+  reply.header('ratelimit-policy', `"${policy.name}";q=${policy.limit};w=${windowSeconds}`)
+  reply.header('ratelimit', `"${policy.name}";r=${remaining};t=${reset}`)
 }

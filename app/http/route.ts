@@ -10,7 +10,7 @@ import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
 import { authenticate } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
-import { accepts, preferredType, varyByAccept } from './content-negotiation.ts'
+import { accepts, preferredType, varyBy } from './content-negotiation.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
@@ -21,6 +21,7 @@ import type { RateLimits } from './rate-limit.ts'
 import { nameReference } from './references.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { SseStream } from './sse.ts'
+import { once, sendStatic, staticContent, type StaticContent } from './static-content.ts'
 import { readStreamedInput } from './streamed-body.ts'
 import { isTus, requireTus, tusVersionHook } from './tus.ts'
 import { isStreamed, takesFields, validate, type Input } from './validation.ts'
@@ -48,6 +49,8 @@ export class OperationRoute {
   readonly #writes: boolean
   readonly #answersEvents: boolean
   readonly #answersBytes: boolean
+  /** The response of an operation with `x-static`. */
+  #content: (() => Promise<StaticContent>) | undefined
 
   constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
     const { services, publicUrl } = context
@@ -86,7 +89,7 @@ export class OperationRoute {
     const { info } = this
     const { database } = this.context.services
     requireAcceptable(request, info.produces)
-    if (info.produces.length > 1) varyByAccept(reply)
+    if (info.produces.length > 1) varyBy(reply, 'accept')
     const streamed = isStreamed(info, request)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     const call = new OperationCall(this, request, reply, input)
@@ -95,6 +98,10 @@ export class OperationRoute {
     const db = this.#writes ? database.forRequest(origin) : database
     if (this.#answersEvents) return await call.sendEvents(db)
     if (this.#answersBytes) return await call.sendBytes(db)
+    if (info.static === true) {
+      this.#content ??= once(() => call.staticContent(db))
+      return sendStatic(request, reply, await this.#content())
+    }
     const idempotent = info.idempotent && info.handlesIdempotency !== true
     if (!idempotent || call.idempotencyKey === undefined) return call.send(await call.respond(db))
     return call.send(streamed ? await call.respondOnceStreamed(db) : await call.respondOnce(db))
@@ -127,6 +134,12 @@ class OperationCall {
       response.headers.link = pageLinks(this.#origin + this.#path, query, answer.body.pagination)
     }
     return response
+  }
+
+  /** The answer of an operation with `x-static`, which is the same for every request. */
+  async staticContent(db: Db): Promise<StaticContent> {
+    const { headers, text } = await this.respond(db)
+    return await staticContent(text!, { 'cache-control': 'no-cache', ...headers })
   }
 
   /** The same, once per Idempotency-Key. */

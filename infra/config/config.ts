@@ -67,6 +67,8 @@ export function readConfig(env: Environment = process.env): Readonly<Config> {
       ai: values.aiRateLimit,
       page: values.pageRateLimit,
       gateway: values.gatewayRateLimit,
+      health: values.healthRateLimit,
+      address: values.addressRateLimit,
     },
     s3: values.storage === 's3' ? readS3(env) : null,
     stripe: values.paymentGateway === 'stripe' ? readStripe(env) : null,

@@ -79,7 +79,9 @@ const database = {
     min: 1,
     max: 500,
     default: 10,
-    description: 'Maximum number of database connections of one process.',
+    description: `
+      Maximum number of database connections of one process. Searches in knowledge bases have a third as many
+      of their own.`,
   }),
 }
 
@@ -146,12 +148,12 @@ const rateLimits = {
   aiRateLimit: rateLimit('RATE_LIMIT_AI', 60, 'AI answers and searches, by API key'),
   pageRateLimit: rateLimit('RATE_LIMIT_PAGE', 120, 'payment pages, by IP address'),
   gatewayRateLimit: rateLimit('RATE_LIMIT_GATEWAY', 6000, 'webhooks of payment gateways, by IP address'),
-  addressRateLimit: integer('RATE_LIMIT_ADDRESS', {
-    min: 1,
-    max: maxNumber,
-    default: 120,
-    description: 'Requests per minute without a valid API key, by IPv4 address or IPv6 /64 network.',
-  }),
+  healthRateLimit: rateLimit('RATE_LIMIT_HEALTH', 600, 'readiness checks, by IP address'),
+  addressRateLimit: rateLimit(
+    'RATE_LIMIT_ADDRESS',
+    120,
+    `without a valid API key, for documents and for unknown paths, by IPv4 address or IPv6 /64 network`,
+  ),
 }
 
 /** A policy of `x-rate-limits` in the spec. The spec's number holds where the setting is null. */

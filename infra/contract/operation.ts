@@ -91,6 +91,8 @@ export interface OperationInfo {
     /** The handler gets the bytes of the JSON body, for example to verify a signature. */
     raw?: boolean
   } | null
+  /** Whether the response depends only on the server, so that it is created once. */
+  static?: boolean
   /** The fields of the resource that the update does not take. */
   fixedFields?: string[]
   /**

@@ -1,5 +1,5 @@
 // Adds the headers of x-implied-headers to each response, depending on its operation and status.
-import { declaredOperations, isSecured, usesIdempotency, type Declared } from './implied-responses.ts'
+import { declaredOperations, isCounted, usesIdempotency, type Declared } from './implied-responses.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
@@ -7,7 +7,7 @@ type Json = any
 /** The condition of each group of x-implied-headers. */
 export const headerConditions: Record<string, (declared: Declared, status: string) => boolean> = {
   every: () => true,
-  counted: (declared) => declared.operation['x-rate-limit'] !== undefined || isSecured(declared),
+  counted: isCounted,
   unavailable: (_, status) => status === '429' || status === '503',
   // Only successes are stored.
   replayable: (declared, status) => status.startsWith('2') && usesIdempotency(declared),

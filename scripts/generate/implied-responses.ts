@@ -23,6 +23,10 @@ export const usesIdempotency = (declared: Declared): boolean =>
 export function isSecured({ document, operation }: Declared): boolean {
   return (operation.security ?? document.security ?? []).length > 0
 }
+/** Whether requests count against a rate limit. */
+export function isCounted(declared: Declared): boolean {
+  return declared.operation['x-rate-limit'] !== undefined || isSecured(declared)
+}
 const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
 
 /** The condition of each group of x-implied-responses. */
@@ -34,6 +38,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
       ([status, r]) => status < '300' && resolve(document, r).content?.['application/json'] !== undefined,
     ),
   secured: isSecured,
+  counted: isCounted,
   // A client may send a body even if the operation declares none.
   body: ({ method }) => method !== 'get' && method !== 'options',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),

@@ -77,6 +77,8 @@ export interface Operation {
   projectAccess: { role: string; states?: string[] } | null
   deprecation: Deprecation | null
   secretAnswer: boolean
+  /** Whether the response depends only on the server. */
+  static: boolean
   /** Whether the handler stores the response of an Idempotency-Key itself. */
   handlesIdempotency: boolean
   /** Whether a repeated Idempotency-Key runs the operation again, because it changes nothing. */
@@ -135,6 +137,7 @@ export function operationsOf(document: Json): Operation[] {
         ),
         fixedFields: method === 'put' && body !== undefined ? fixedFieldsOf(document, operation) : [],
         secretAnswer: operation['x-secret-answer'] === true,
+        static: operation['x-static'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
         ignoresIdempotencyKey: operation['x-idempotency'] === 'none',
         entity: item.get?.operationId ?? null,

@@ -203,6 +203,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
             streamed: o.body.streamed ? true : undefined,
             raw: o.body.raw ? true : undefined,
           },
+    static: o.static ? true : undefined,
     fixedFields: o.fixedFields.length > 0 ? o.fixedFields : undefined,
     errors: o.responses.filter(isErrorReply).map((r) => r.status),
     replies: Object.fromEntries(

@@ -95,7 +95,14 @@ export async function miniProject(folder: string, files: Record<string, string> 
           eventStreams: { close: async () => {} },
           generations: { close: async () => {} },
         } as never,
-        limits: {} as never,
+        limits: {
+          consume: async (name: string) => ({
+            allowed: true,
+            policy: { name, limit: 1 },
+            remaining: 1,
+            reset: 1,
+          }),
+        } as never,
       })
     },
   }
